@@ -1,0 +1,1 @@
+"""Rules: facts in, findings out. One file a rule, found by scanning; no I/O."""

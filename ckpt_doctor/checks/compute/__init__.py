@@ -1,0 +1,1 @@
+"""Rules about the compute side of a step (CMP3xx)."""

@@ -1,0 +1,1 @@
+"""Rules about the data side of a step (DAT2xx)."""

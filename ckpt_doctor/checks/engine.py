@@ -1,0 +1,105 @@
+"""Finds the rules by scanning their folders, and puts a case to all of them.
+
+A rule is one module named after itself, as ``checks/data/dat203_cold_page_cache.py``: the code is
+``DAT203``, the name ``cold-page-cache``. Its docstring is its page, with the headings of
+``HEADINGS``. It has one of
+
+- ``find(case)``, which judges the facts alone, or
+- ``find_rest(case, findings)``, which is asked last and sees what the others found,
+
+and returns a ``Found``, several of them, a ``CannotTell`` or None (nothing to report).
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from types import ModuleType
+
+from ckpt_doctor import checks
+from ckpt_doctor.facts.report import CannotTell, Case, Finding, Found, NotEvaluated
+
+Outcome = Found | Sequence[Found] | CannotTell | None
+
+HEADINGS: tuple[str, ...] = ("What it means", "How it is measured", "How to fix it", "When it is wrong")
+"""Headings that every rule's docstring has, in this order, each underlined with dashes."""
+
+_MODULE_NAME = re.compile(r"(?P<code>(?:sta|dat|cmp|hst|wrk|msr)\d{3})_(?P<name>[a-z0-9_]+)")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: its identity from its file name, its page from its docstring."""
+
+    code: str
+    name: str
+    doc: str
+    module: ModuleType
+
+    @property
+    def asked_last(self) -> bool:
+        """Whether the rule judges what the other rules left unexplained."""
+        return hasattr(self.module, "find_rest")
+
+
+@cache
+def catalogue() -> tuple[Rule, ...]:
+    """All rules, by code.
+
+    Raises:
+        ValueError: A module in a rule folder is not a well-formed rule.
+    """
+    return tuple(sorted(_scan(), key=lambda rule: rule.code))
+
+
+def judge(case: Case) -> tuple[tuple[Finding, ...], tuple[NotEvaluated, ...]]:
+    """Put a case to every rule; findings are in the order of the rules."""
+    findings: list[Finding] = []
+    unknown: list[NotEvaluated] = []
+    for rule in sorted(catalogue(), key=lambda rule: (rule.asked_last, rule.code)):
+        outcome = rule.module.find_rest(case, tuple(findings)) if rule.asked_last else rule.module.find(case)
+        if isinstance(outcome, CannotTell):
+            unknown.append(NotEvaluated(rule.code, outcome.why))
+        else:
+            findings.extend(_named(rule, found) for found in _as_sequence(outcome))
+    return tuple(findings), tuple(unknown)
+
+
+def _scan() -> Iterable[Rule]:
+    for family in pkgutil.iter_modules(checks.__path__, f"{checks.__name__}."):
+        if not family.ispkg:
+            continue
+        package = importlib.import_module(family.name)
+        for info in pkgutil.iter_modules(package.__path__):
+            yield _load(f"{family.name}.{info.name}", info.name)
+
+
+def _load(path: str, name: str) -> Rule:
+    match = _MODULE_NAME.fullmatch(name)
+    if match is None:
+        raise ValueError(f"{path}: a rule's file is named like dat203_cold_page_cache.py")
+    module = importlib.import_module(path)
+    doc = inspect.getdoc(module) or ""
+    missing = [heading for heading in HEADINGS if f"{heading}\n{'-' * len(heading)}" not in doc]
+    if missing:
+        raise ValueError(f"{path}: its docstring lacks the headings {', '.join(missing)}")
+    finders: list[Callable[..., Outcome]] = [getattr(module, n) for n in ("find", "find_rest") if hasattr(module, n)]
+    if len(finders) != 1:
+        raise ValueError(f"{path}: a rule has either find(case) or find_rest(case, findings)")
+    return Rule(match["code"].upper(), match["name"].replace("_", "-"), doc, module)
+
+
+def _as_sequence(outcome: Found | Sequence[Found] | None) -> Sequence[Found]:
+    if outcome is None:
+        return ()
+    return (outcome,) if isinstance(outcome, Found) else outcome
+
+
+def _named(rule: Rule, found: Found) -> Finding:
+    values = {field.name: getattr(found, field.name) for field in fields(Found)}
+    return Finding(code=rule.code, name=rule.name, **values)

@@ -1,0 +1,1 @@
+"""Rules about the machine (HST4xx)."""

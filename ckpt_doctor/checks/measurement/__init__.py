@@ -1,0 +1,1 @@
+"""Rules about the measurement itself (MSR9xx)."""

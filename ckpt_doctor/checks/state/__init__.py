@@ -1,0 +1,1 @@
+"""Rules about what a checkpoint holds (STA1xx)."""

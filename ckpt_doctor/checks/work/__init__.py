@@ -1,0 +1,1 @@
+"""Rules about the amount of work in a step (WRK5xx)."""

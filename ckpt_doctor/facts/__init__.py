@@ -1,0 +1,1 @@
+"""What is known: frozen dataclasses, the only things that cross package borders. No I/O here."""

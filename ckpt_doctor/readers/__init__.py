@@ -1,0 +1,1 @@
+"""Bytes become facts: one file a format, framework layout or kind of evidence."""

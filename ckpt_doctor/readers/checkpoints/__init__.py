@@ -1,0 +1,1 @@
+"""Container formats of checkpoints, recognised by their bytes."""

@@ -1,0 +1,1 @@
+"""What the keys and files of each framework mean."""

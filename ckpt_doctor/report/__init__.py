@@ -1,0 +1,1 @@
+"""Findings become text: one file an output format. Nothing is judged here."""

@@ -1,0 +1,1 @@
+"""Signals measured inside the training process, by hooks."""

@@ -1,0 +1,1 @@
+"""Signals measured from outside, by sampling the process tree and the machine."""
