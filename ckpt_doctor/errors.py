@@ -8,7 +8,7 @@
     │   ├── CheckpointError   ... as a checkpoint
     │   └── RecordingError    ... as a recording
     ├── ScriptError           the user's script did not do what the measurement needs
-    └── EnvironmentError_     this machine does not allow what was asked for
+    └── MachineError          this machine does not allow what was asked for
 
 Each message is one line that says what is wrong, where, and what to do about it. None of them
 knows about exit codes: the command line maps the whole tree to "could not run".
@@ -55,5 +55,5 @@ class ScriptError(CkptDoctorError):
     """The user's script did not do what the measurement needs."""
 
 
-class EnvironmentError_(CkptDoctorError):
+class MachineError(CkptDoctorError):
     """This machine does not allow what was asked for."""
