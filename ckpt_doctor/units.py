@@ -47,7 +47,8 @@ def size(value_bytes: float) -> str:
     amount = abs(value_bytes)
     sign = "-" if value_bytes < 0 else ""
     factor, unit = next(((f, u) for f, u in _SIZES if amount >= f * 0.9995), _SIZES[-1])
-    return f"{sign}{_digits(amount / factor)} {unit}"
+    digits = number(amount) if factor == 1.0 else _digits(amount / factor)
+    return f"{sign}{digits} {unit}"
 
 
 def signed_size(value_bytes: float) -> str:
@@ -110,6 +111,6 @@ def _digits(value: float) -> str:
         return f"{value:.0f}"
     if size_of >= 9.995:
         return f"{value:.1f}"
-    if size_of >= 0.9995 or size_of == 0:
-        return f"{value:.2f}" if value != int(value) else f"{value:.0f}"
+    if size_of >= 0.9995:
+        return f"{value:.2f}"
     return f"{value:.3g}"

@@ -1,0 +1,1 @@
+"""Text for terminals: the only part of the reports that knows rich."""

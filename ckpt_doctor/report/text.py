@@ -1,0 +1,244 @@
+"""The report for a person at a terminal: the verdict first, then what it rests on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from ckpt_doctor import units
+from ckpt_doctor.facts.checkpoint import CheckpointFacts
+from ckpt_doctor.facts.comparison import Comparison, PartDelta, StartCost
+from ckpt_doctor.facts.report import (
+    Confidence,
+    Finding,
+    NotEvaluated,
+    Report,
+    Severity,
+    Side,
+    Status,
+    Verdict,
+)
+from ckpt_doctor.facts.states import PresenceStatus
+from ckpt_doctor.report import wording
+from ckpt_doctor.report.terminal.screen import Cell, Column, Screen
+
+SUFFIXES = (".txt",)
+
+_FULL_FINDINGS = 3
+"""So many findings are told in full; what follows is told in one line each."""
+_FULL_EVIDENCE = 6
+_REASONS = 3
+"""So many reasons of rules that could not be judged are told."""
+_BAR_COLUMNS = 12
+
+_STATUS_STYLE = {
+    Status.SLOWER: "bold red",
+    Status.FINDINGS: "bold red",
+    Status.SAME: "bold green",
+    Status.HEALTHY: "bold green",
+    Status.FASTER: "bold green",
+    Status.INCONCLUSIVE: "bold yellow",
+}
+_SEVERITY_STYLE = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+
+
+def render(report: Report, *, width: int = 80, colour: bool = False) -> str:
+    """The report as text.
+
+    Args:
+        report: What to tell.
+        width: Columns of the terminal.
+        colour: Whether to use colour; without, the text holds no escape sequence.
+    """
+    screen = Screen(width=width, colour=colour)
+    findings = wording.by_cost(report)
+    _verdict(screen, report, findings)
+    if report.comparison is not None:
+        _budget(screen, report.comparison)
+    _findings(screen, findings, report.verdict)
+    if report.comparison is not None:
+        _resume_cost(screen, report.comparison)
+    for checkpoint in report.checkpoints:
+        _checkpoint(screen, checkpoint, brief=report.comparison is not None)
+    _limits(screen, report)
+    return screen.text()
+
+
+def _verdict(screen: Screen, report: Report, findings: tuple[Finding, ...]) -> None:
+    verdict = report.verdict
+    cause = next((f for f in findings if f.code == verdict.cause), None)
+    words = []
+    if verdict.side is Side.NOT_ESTABLISHED:
+        words.append("cause not established")
+    elif verdict.side is not Side.NONE:
+        words.append(f"{verdict.side.value} side")
+    if cause is not None:
+        words.append(f"{cause.name} ({cause.code})")
+    if verdict.confidence is not None:
+        words.append(verdict.confidence.value)
+    tail = "".join(f" · {word}" for word in words)
+    screen.line((wording.headline(report), _STATUS_STYLE[verdict.status]), (tail, "bold"))
+    screen.blank()
+    screen.line(verdict.sentence)
+    if cause is not None:
+        screen.labelled("Fix:", cause.remedy)
+    if verdict.next_step is not None:
+        screen.labelled("Next:", verdict.next_step)
+
+
+def _budget(screen: Screen, comparison: Comparison) -> None:
+    parts = [part for part in comparison.budget if part.before_s or part.after_s]
+    largest = max((abs(part.delta.value) for part in parts), default=0.0)
+    rows = [_budget_row(part, largest) for part in parts]
+    before, after = comparison.before, comparison.after
+    rows.append(
+        [
+            ("step", "bold"),
+            (units.seconds(before.step_s), "bold"),
+            (units.seconds(after.step_s), "bold"),
+            (units.signed_seconds(comparison.delta_s), "bold"),
+            wording.interval(comparison.ratio),
+            "",
+        ]
+    )
+    if before.samples_per_s is not None and after.samples_per_s is not None:
+        speed = [f"{units.number(side)}/s" for side in (before.samples_per_s, after.samples_per_s)]
+        rows.append(["samples", *speed, "", "", ""])
+    screen.blank()
+    screen.line(("Where the time of a step goes", "bold"), f"  ({comparison.shape.value})")
+    columns = [
+        Column("part"),
+        Column("before", right=True),
+        Column("after", right=True),
+        Column("change", right=True),
+        Column("95 % interval", right=True),
+        Column(""),
+    ]
+    screen.table(columns, rows, indent=2)
+
+
+def _budget_row(part: PartDelta, largest: float) -> list[Cell]:
+    delta = part.delta
+    length = round(_BAR_COLUMNS * abs(delta.value) / largest) if largest else 0
+    return [
+        wording.part_name(part.part),
+        units.seconds(part.before_s),
+        units.seconds(part.after_s),
+        units.signed_seconds(delta.value),
+        f"{units.signed_seconds(delta.low)} to {units.signed_seconds(delta.high)}",
+        ("█" * length, "red" if delta.value > 0 else "green"),
+    ]
+
+
+def _findings(screen: Screen, findings: tuple[Finding, ...], verdict: Verdict) -> None:
+    for finding in findings[:_FULL_FINDINGS]:
+        screen.blank()
+        _finding_heading(screen, finding)
+        if finding.summary not in verdict.sentence:
+            screen.line(finding.summary, indent=2)
+        _evidence(screen, finding)
+        if finding.code != verdict.cause:
+            screen.labelled("Fix:", finding.remedy, indent=2)
+    if findings[_FULL_FINDINGS:]:
+        screen.blank()
+    for finding in findings[_FULL_FINDINGS:]:
+        screen.line((finding.code, _SEVERITY_STYLE[finding.severity]), f" {finding.name}: {finding.summary}")
+
+
+def _evidence(screen: Screen, finding: Finding) -> None:
+    rows: list[list[Cell]] = [
+        [evidence.what, wording.evidence_value(evidence), (evidence.source, "dim")]
+        for evidence in finding.evidence[:_FULL_EVIDENCE]
+    ]
+    if rows:
+        columns = [Column("", folds=True), Column("", right=True, folds=True), Column("", folds=True)]
+        screen.table(columns, rows, indent=4, headings=False)
+
+
+def _finding_heading(screen: Screen, finding: Finding) -> None:
+    words = [finding.severity.value]
+    if finding.shape is not None:
+        words.append(finding.shape.value)
+    cost = wording.cost(finding)
+    if cost is not None:
+        words.append(cost)
+    if finding.confidence is not Confidence.SUPPORTED:
+        words.append(finding.confidence.value)
+    if finding.location is not None:
+        words.append(f"{finding.location.file}:{finding.location.line}")
+    title = f"{finding.code} {finding.name}"
+    screen.line((title, f"bold {_SEVERITY_STYLE[finding.severity]}"), "  " + " · ".join(words))
+
+
+def _resume_cost(screen: Screen, comparison: Comparison) -> None:
+    before, after = comparison.before_start, comparison.after_start
+    if after.first_step_s is None:
+        return
+    text = f"first step done {units.seconds(after.first_step_s)} after the start"
+    if before.first_step_s is not None:
+        text += f" (before: {units.seconds(before.first_step_s)})"
+    parts = _start_parts(after)
+    screen.blank()
+    screen.line(("Cost of the resume, once: ", "bold"), f"{text}{'; ' if parts else ''}{parts}")
+
+
+def _start_parts(start: StartCost) -> str:
+    parts = {
+        "imports": start.imports_s,
+        "loading": start.load_s,
+        "workers": start.workers_s,
+        "fast-forward": start.fast_forward_s,
+        "compiling": start.compile_s,
+    }
+    return ", ".join(f"{name} {units.seconds(value)}" for name, value in parts.items() if value)
+
+
+def _checkpoint(screen: Screen, checkpoint: CheckpointFacts, *, brief: bool) -> None:
+    screen.blank()
+    screen.line(
+        ("Checkpoint: ", "bold"),
+        f"{checkpoint.path} ({checkpoint.format}, {checkpoint.layout}, ",
+        f"{units.size(checkpoint.size_bytes)}, of which {units.size(checkpoint.read_bytes)} read)",
+    )
+    for status in (PresenceStatus.ABSENT,) if brief else PresenceStatus:
+        kinds = [kind.value for kind, state in checkpoint.states.items() if state.status is status]
+        if kinds:
+            screen.labelled(f"{status.value}:", ", ".join(kinds), style="", indent=2)
+    for note in () if brief else checkpoint.notes:
+        screen.labelled("note:", note, style="", indent=2)
+
+
+def _limits(screen: Screen, report: Report) -> None:
+    screen.blank()
+    for warning in report.warnings:
+        screen.labelled("Note:", warning, style="yellow")
+    if report.not_evaluated:
+        screen.labelled("Not evaluated:", _reasons(report.not_evaluated), style="dim")
+    if report.comparison is not None:
+        screen.labelled("Measured:", _measured(report.comparison), style="dim")
+    for name, value in report.context.items():
+        screen.labelled(f"{name.capitalize().replace('_', ' ')}:", value, style="dim")
+
+
+def _reasons(items: Iterable[NotEvaluated]) -> str:
+    codes: dict[str, list[str]] = defaultdict(list)
+    for item in items:
+        codes[item.why].append(item.code)
+    told = [f"{', '.join(group)} ({why})" for why, group in codes.items()]
+    left = sum(len(group) for group in list(codes.values())[_REASONS:])
+    more = f"; and {left} more (--format json lists them)" if left else ""
+    return "; ".join(told[:_REASONS]) + more
+
+
+def _measured(comparison: Comparison) -> str:
+    turns = sum(turn.phase == "interleaved" for turn in comparison.after.run.turns)
+    how = f"in {turns} turns each" if comparison.paired and turns else "one run after the other"
+    words = [
+        f"{comparison.before.steps} and {comparison.after.steps} steps, {how}",
+        f"a slowdown above {units.percent(comparison.detectable_ratio - 1)} would show",
+    ]
+    if comparison.agent_per_step_s is not None:
+        words.append(f"the agent took {units.per_step(comparison.agent_per_step_s)}")
+    if comparison.sampler_ratio is not None:
+        words.append(f"the stack sampler {units.ratio(comparison.sampler_ratio)}")
+    return "; ".join(words)

@@ -1,0 +1,76 @@
+"""What several formats say in the same words and the same order."""
+
+from __future__ import annotations
+
+from ckpt_doctor import units
+from ckpt_doctor.facts.comparison import Interval, Shape
+from ckpt_doctor.facts.report import Evidence, Finding, Report, Severity, Status
+
+
+def by_cost(report: Report) -> tuple[Finding, ...]:
+    """The findings in the order of telling.
+
+    The verdict's cause comes first; then the more severe, the lasting before the one-time, and
+    the most costly.
+    """
+
+    def place(finding: Finding) -> tuple[bool, int, bool, float, str]:
+        cost_s = finding.delta_s or 0.0
+        once = finding.shape is Shape.ONE_TIME
+        return (finding.code != report.verdict.cause, -finding.severity.rank, once, -cost_s, finding.code)
+
+    return tuple(sorted(report.findings, key=place))
+
+
+def headline(report: Report) -> str:
+    """The outcome in a few words, as ``SLOWER 1.53× (1.49–1.57)``."""
+    word = report.verdict.status.value.upper()
+    if report.comparison is not None:
+        return f"{word} {interval(report.comparison.ratio)}"
+    if report.verdict.status is Status.FINDINGS:
+        return f"{word}: {tally(report)}"
+    return word
+
+
+def tally(report: Report) -> str:
+    """How many findings of each severity, as ``1 error, 2 warnings``."""
+    counts = ((severity, sum(f.severity is severity for f in report.findings)) for severity in Severity)
+    words = [
+        f"{count} {severity.value}{'s' if count > 1 and severity is not Severity.INFO else ''}"
+        for severity, count in reversed(tuple(counts))
+        if count
+    ]
+    return ", ".join(words)
+
+
+def interval(value: Interval) -> str:
+    """A ratio with its 95 % interval, as ``1.53× (1.49–1.57)``."""
+    return f"{units.ratio(value.value)} ({value.low:.2f}–{value.high:.2f})"
+
+
+def cost(finding: Finding) -> str | None:
+    """What a finding costs, as ``+17.1 ms/step, 96 % of the slowdown``; None where that is not known."""
+    words = []
+    if finding.delta_s is not None:
+        unit = " once" if finding.shape is Shape.ONE_TIME else "/step"
+        words.append(units.signed_seconds(finding.delta_s) + unit)
+    if finding.share_ratio is not None:
+        words.append(f"{units.percent(finding.share_ratio)} of the slowdown")
+    return ", ".join(words) or None
+
+
+def evidence_value(evidence: Evidence) -> str:
+    """The value of a piece of evidence with its unit."""
+    value = evidence.value
+    if value is None:
+        return "unknown"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return f"{value} {evidence.unit}" if evidence.unit else value
+    return units.quantity(float(value), evidence.unit)
+
+
+def part_name(part: str) -> str:
+    """A part of the step time in words, as ``data wait``."""
+    return {"gc": "garbage collection"}.get(part, part.replace("_", " "))

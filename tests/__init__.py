@@ -1,0 +1,1 @@
+"""Tests: the folders mirror ckpt_doctor/, and structure/ tests the house itself."""

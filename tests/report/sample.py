@@ -1,0 +1,216 @@
+"""Reports as the commands make them, with any part replaceable."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ckpt_doctor.facts.checkpoint import CheckpointFacts, OptimizerFacts, ParamGroupFacts, TensorEntry
+from ckpt_doctor.facts.comparison import (
+    Comparison,
+    Contention,
+    CounterDelta,
+    FingerprintChange,
+    Interference,
+    Interval,
+    LineDelta,
+    OrderCheck,
+    PartDelta,
+    RankDelta,
+    Shape,
+    StartCost,
+    Window,
+)
+from ckpt_doctor.facts.report import (
+    Confidence,
+    Evidence,
+    Finding,
+    Location,
+    NotEvaluated,
+    Report,
+    Severity,
+    Side,
+    Status,
+    Verdict,
+)
+from ckpt_doctor.facts.run import RankRecord, RunMeta, RunRecord, SourceLine, StepSeries, Turn
+from ckpt_doctor.facts.states import Presence, PresenceDetail, PresenceStatus, StateKind
+
+
+def cold_cache(**changes: Any) -> Finding:
+    """A finding of a cold page cache."""
+    finding = Finding(
+        code="DAT203",
+        name="cold-page-cache",
+        severity=Severity.ERROR,
+        side=Side.DATA,
+        summary="After the resume each step reads 12.4 MB from the disk, before it 0 B.",
+        remedy="Restore the sampler's order, so that the pages that are still cached are read again.",
+        evidence=(
+            Evidence("physical bytes read per step, before", 0, "bytes/step", "/proc"),
+            Evidence("physical bytes read per step, after", 12_400_000.0, "bytes/step", "/proc"),
+            Evidence("data wait per step", 0.0177, "s/step", "agent"),
+        ),
+        confidence=Confidence.CONFIRMED,
+        share_ratio=0.96,
+        delta_s=0.0171,
+        shape=Shape.STEADY,
+        location=Location("train.py", 42),
+    )
+    return replace(finding, **changes)
+
+
+def order_lost(**changes: Any) -> Finding:
+    """A finding of a data order that was not restored, which costs no time of its own."""
+    finding = Finding(
+        code="DAT201",
+        name="data-order-not-restored",
+        severity=Severity.WARNING,
+        side=Side.DATA,
+        summary="The resumed run sees other samples from its first step on.",
+        remedy="Save and restore the sampler's epoch and generator.",
+        evidence=(Evidence("first step with other data", 0, None, "agent"),),
+    )
+    return replace(finding, **changes)
+
+
+def window(arm: str, step_s: float, samples_per_s: float | None = 640.0) -> Window:
+    """Sixty steps of one arm."""
+    series = StepSeries((), (), {}, (), {}, (), "indices")
+    rank = RankRecord(0, "node", 4242, series, (), (), 0.0, False, 0.00002)
+    meta = RunMeta(
+        path=f"runs/probe/{arm}",
+        command=("python", "train.py", "--out", "runs/x"),
+        cwd="/home/user",
+        host="node",
+        created_unix_s=1.0,
+        arm=arm,
+        complete=True,
+        ended_by="doctor",
+        exit_code=None,
+        checkpoint="runs/x/last.pt",
+    )
+    turns = tuple(Turn(float(t), t + 0.5, "interleaved", False) for t in range(12))
+    return Window(RunRecord(meta, (rank,), turns=turns), rank, 40, 100, 40, step_s, samples_per_s)
+
+
+def comparison(**changes: Any) -> Comparison:
+    """A resumed run that waits for the disk: 33.4 against 51.2 ms per step."""
+    parts = {
+        "data_wait": (0.0012, 0.0189),
+        "compile": (0.0, 0.0),
+        "forward": (0.0101, 0.0102),
+        "backward": (0.0152, 0.0151),
+        "optimizer": (0.0040, 0.0041),
+        "gc": (0.0, 0.0),
+        "saving": (0.0, 0.0),
+        "rest": (0.0029, 0.0029),
+    }
+    budget = tuple(
+        PartDelta(
+            part, before, after, Interval(after - before, after - before - 0.0004, after - before + 0.0004)
+        )
+        for part, (before, after) in parts.items()
+    )
+    result = Comparison(
+        before=window("before", sum(b for b, _ in parts.values()), 958.1),
+        after=window("after", sum(a for _, a in parts.values()), 625.0),
+        ratio=Interval(1.53, 1.49, 1.57),
+        detectable_ratio=1.04,
+        effect_floor_ratio=1.05,
+        budget=budget,
+        counters={
+            "physical_read_bytes": CounterDelta("physical_read_bytes", "bytes", 0.0, 12_400_000.0),
+            "major_faults": CounterDelta("major_faults", "1", None, None),
+        },
+        changes=(FingerprintChange("loader.0.num_workers", 2, None),),
+        shape=Shape.STEADY,
+        before_start=StartCost(4.1, 2.1, None, 0.9, None, None, 1),
+        after_start=StartCost(6.3, 2.1, 0.3, 1.0, 2.8, None, 41),
+        order=OrderCheck(False, 60, 0, 0, "indices"),
+        contention=Contention(0.01, 0.02, 0.1, 0.1, None),
+        interference=Interference(0.0334, 0.0337, Interval(1.01, 0.98, 1.03), 0.0, 0.0),
+        lines=(LineDelta(SourceLine("train.py", 42, "load"), 0.001, 0.018),),
+        ranks=(RankDelta(0, 0.0334, 0.0512, None, None),),
+        slow_rank=None,
+        paired=True,
+        agent_per_step_s=0.00004,
+        sampler_ratio=1.01,
+        not_measured={"cuda_events": "no CUDA device"},
+    )
+    return replace(result, **changes)
+
+
+def checkpoint(**changes: Any) -> CheckpointFacts:
+    """A checkpoint without sampler state."""
+    states = {kind: Presence(PresenceStatus.UNKNOWN, why="no key looks like it") for kind in StateKind}
+    states[StateKind.MODEL] = Presence(PresenceStatus.PRESENT, where="model")
+    states[StateKind.OPTIMIZER] = Presence(PresenceStatus.PRESENT, where="optimizer")
+    states[StateKind.SAMPLER_RNG] = Presence(
+        PresenceStatus.ABSENT, PresenceDetail.NEVER_BY_FRAMEWORK, why="no generator state", remedy="save it"
+    )
+    facts = CheckpointFacts(
+        path="runs/x/last.pt",
+        format="torch_zip",
+        layout="generic",
+        size_bytes=12_345_678,
+        read_bytes=4321,
+        states=states,
+        tensors=(TensorEntry("model.weight", "float32", (3, 4), "cpu", "0", 96, 48),),
+        optimizers=(
+            OptimizerFacts(
+                where="optimizer",
+                algorithm="Adam/AdamW",
+                groups=(ParamGroupFacts(2, {"lr": 1e-3, "betas": (0.9, 0.999), "foreach": None}),),
+                entries=2,
+                state_bytes=800,
+                expected_bytes=400,
+                dtypes={"float64": 800},
+                devices={"cpu": 800},
+            ),
+        ),
+        progress={"step": 40},
+    )
+    return replace(facts, **changes)
+
+
+def probe_report(**changes: Any) -> Report:
+    """The report of a probe that found a cold page cache."""
+    report = Report(
+        command="probe",
+        verdict=Verdict(
+            status=Status.SLOWER,
+            side=Side.DATA,
+            cause="DAT203",
+            confidence=Confidence.CONFIRMED,
+            sentence="The resumed run takes 51.2 ms per step instead of 33.4 ms, waiting for the disk.",
+        ),
+        findings=(order_lost(), cold_cache()),
+        not_evaluated=(
+            NotEvaluated("CMP304", "no CUDA device"),
+            NotEvaluated("MSR903", "the stack sampler was off"),
+        ),
+        comparison=comparison(),
+        checkpoints=(checkpoint(),),
+        warnings=("The page cache could not be put back.",),
+        context={"recordings": "runs/probe"},
+    )
+    return replace(report, **changes)
+
+
+def inspect_report(**changes: Any) -> Report:
+    """The report of an inspection, where nothing was run."""
+    report = Report(
+        command="inspect",
+        verdict=Verdict(
+            status=Status.FINDINGS,
+            side=Side.NONE,
+            cause=None,
+            confidence=None,
+            sentence="A run that resumes from this checkpoint cannot restore its data order.",
+        ),
+        findings=(order_lost(code="STA111", name="sampler-state-absent", checkpoint="runs/x/last.pt"),),
+        not_evaluated=(),
+        checkpoints=(checkpoint(),),
+    )
+    return replace(report, **changes)
