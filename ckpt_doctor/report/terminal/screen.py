@@ -7,7 +7,6 @@ markup is interpreted and no control character reaches the terminal.
 from __future__ import annotations
 
 import io
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,18 +15,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ckpt_doctor.report.terminal.harmless import harmless
+
 Cell = str | tuple[str, str]
 """Text, or text with a style."""
 
 _MAX_WIDTH = 120
 """Longer lines are hard to read, however wide the terminal is."""
-_UNSAFE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode categories that move the cursor, hide or turn text, or cannot be encoded."""
-
-
-def harmless(text: str) -> str:
-    """Make text that cannot control a terminal: every unsafe character becomes its escape sequence."""
-    return "".join(_escaped(char) if unicodedata.category(char) in _UNSAFE else char for char in text)
 
 
 @dataclass(frozen=True)
@@ -115,9 +109,3 @@ def _text(spans: Sequence[Cell]) -> Text:
         words, style = (span, "") if isinstance(span, str) else span
         text.append(harmless(words), style=style)
     return text
-
-
-def _escaped(char: str) -> str:
-    if char in "\n\t":
-        return " "
-    return char.encode("unicode_escape", "backslashreplace").decode("ascii")

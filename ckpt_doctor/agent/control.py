@@ -1,0 +1,58 @@
+"""The few numbers that a training process and the probe share while the process runs.
+
+One small memory-mapped file a process, named ``control-PID``. Each side writes only its own
+fields, and every field is one aligned 64-bit word, so no lock is needed.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+from pathlib import Path
+
+NEVER = 2**63
+"""A ``hold_at`` that no step reaches."""
+
+_WORD = struct.Struct("=Q")
+_FIELDS = (
+    "pid",  # agent: the process
+    "rank",  # agent: its rank
+    "steps",  # agent: steps that have ended
+    "held",  # agent: 1 while the process waits at a step's end
+    "saves",  # agent: saves that it has seen
+    "loads",  # agent: loads that it has seen
+    "hold_at",  # probe: wait at the end of the step that makes ``steps`` this number
+    "hold_on_save",  # probe: 1 to wait at the end of each step in which a checkpoint was saved
+    "fingerprints",  # probe: how many fingerprints it has asked for
+)
+_OFFSETS = {name: _WORD.size * i for i, name in enumerate(_FIELDS)}
+_SIZE = _WORD.size * len(_FIELDS)
+PREFIX = "control-"
+
+
+class Control:
+    """One process's control file, seen from either side."""
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        flags = os.O_RDWR | (os.O_CREAT if create else 0)
+        descriptor = os.open(path, flags, 0o600)
+        try:
+            if create:
+                os.truncate(descriptor, _SIZE)
+            self._map = mmap.mmap(descriptor, _SIZE)
+        finally:
+            os.close(descriptor)
+
+    def get(self, field: str) -> int:
+        """Read a field."""
+        value: int = _WORD.unpack_from(self._map, _OFFSETS[field])[0]
+        return value
+
+    def put(self, field: str, value: int) -> None:
+        """Write a field."""
+        _WORD.pack_into(self._map, _OFFSETS[field], value)
+
+    def close(self) -> None:
+        """Give the mapping back."""
+        self._map.close()

@@ -1,0 +1,284 @@
+"""The agent: keeps the time of each step, collects what the hooks tell, and writes the journal."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import socket
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+
+from ckpt_doctor.agent import control as shared
+from ckpt_doctor.agent import files
+from ckpt_doctor.agent.journal import Journal
+from ckpt_doctor.agent.options import AgentOptions
+from ckpt_doctor.facts.run import PARTS
+from ckpt_doctor.signals.clock import OBSERVER, PartClock
+
+FLUSH_EVERY_S = 0.5
+"""A killed process loses at most this much of its journal."""
+
+FIRST_FINGERPRINT_STEP = 3
+"""The first steps still build state (optimizer moments, compiled code)."""
+
+MAX_DIGESTS = 16
+"""Digests kept for one step: a replay of an epoch draws thousands of batches in one."""
+
+HOOK_TIMES_KEPT = 2048
+RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
+
+
+class Agent:
+    """One training process's recorder; implements ``signals.contract.Recorder``.
+
+    A process gets a journal at its first optimizer step, checkpoint load or checkpoint save:
+    launchers, loader workers and compiler helpers do none of these and leave no trace.
+    """
+
+    def __init__(self, options: AgentOptions, started_s: float) -> None:
+        self._options = options
+        self._started_s = started_s
+        self._wrapped: list[tuple[object, str, object]] = []
+        self._readers: list[Callable[[], dict[str, float]]] = []
+        self._describers: list[Callable[[], dict[str, object]]] = []
+        self._not_measured: dict[str, str] = {}
+        self._reset()
+        atexit.register(self._end, "itself")
+
+    def _reset(self) -> None:
+        self._clock = PartClock()
+        self._clock.start(self._started_s)
+        self.push, self.pop, self.pop_into = self._clock.push, self._clock.pop, self._clock.pop_into
+        self._thread = threading.main_thread().ident
+        self._pid = os.getpid()
+        self._journal: Journal | None = None
+        self._control: shared.Control | None = None
+        self._early: list[object] = []
+        self._counters: dict[str, float] = {}
+        self._digests: list[str] = []
+        self._updated: set[int] = set()
+        self._step = 0
+        self._step_start_s = self._started_s
+        self._flushed_s = self._started_s
+        self._fingerprints_done = 0
+        self._next_fingerprint = FIRST_FINGERPRINT_STEP
+        self._saved = False
+        self._hook_times: list[float] = []
+
+    def restart(self) -> None:
+        """Begin anew in a forked child, which may be a loader worker or a rank of its own."""
+        self._started_s = perf_counter()
+        self._reset()
+
+    # --- what hooks call -------------------------------------------------------------------
+
+    def in_training_thread(self) -> bool:
+        """Whether the caller runs in the thread that trains."""
+        return threading.get_ident() == self._thread
+
+    def count(self, name: str, amount: float = 1) -> None:
+        """Add to a counter of the current step."""
+        counters = self._counters
+        counters[name] = counters.get(name, 0) + amount
+
+    def event(self, signal: str, duration_s: float | None = None, **fields: object) -> None:
+        """Record that something happened, during the current step."""
+        self._add(["e", signal, perf_counter(), self._step, duration_s, fields])
+
+    def batch_drawn(self, digest: str | None, source: str) -> None:
+        """Record that a batch reached the training loop."""
+        self.count("batches")
+        if digest is not None:
+            self._digests.append(f"{source[0]}:{digest}")
+            if len(self._digests) > MAX_DIGESTS:
+                del self._digests[0]
+
+    def at_step_end(self, read: Callable[[], dict[str, float]]) -> None:
+        """Have ``read`` called at the end of every step."""
+        self._readers.append(read)
+
+    def describe_with(self, describe: Callable[[], dict[str, object]]) -> None:
+        """Have ``describe`` called for every fingerprint."""
+        self._describers.append(describe)
+
+    def cannot_measure(self, name: str, why: str) -> None:
+        """Record that a hook could not be installed."""
+        self._not_measured[name] = why
+        self._add(["n", name, why])
+
+    def checkpoint_touched(self, signal: str, duration_s: float, **fields: object) -> None:
+        """Record a checkpoint save or load, at once: the probe waits for them."""
+        self.event(signal, duration_s, **fields)
+        if self._register():
+            assert self._control is not None and self._journal is not None
+            field = "saves" if signal == "save" else "loads"
+            self._control.put(field, self._control.get(field) + 1)
+            self._journal.flush()
+        self._saved = self._saved or signal == "save"
+
+    def about_to_write(self, path: str) -> None:
+        """Announce a file that native code is going to overwrite."""
+        if self._options.watch_files:
+            files.about_to_write(path)
+
+    def update_done(self, optimizer: object) -> None:
+        """End the step if this optimizer has already stepped in it.
+
+        So a step holds one update of each optimizer, whatever their number, and gradient
+        accumulation does not split it.
+        """
+        key = id(optimizer)
+        self.count("optimizer_steps")
+        if self._updated and key not in self._updated:
+            self._updated.add(key)
+            return
+        self._updated = {key}
+        self._end_step(perf_counter())
+
+    def wrap(self, owner: object, name: str, make: Callable[[Callable[..., object]], object]) -> None:
+        """Replace an attribute by ``make(original)`` until the agent is taken out."""
+        original = getattr(owner, name)
+        replacement = make(original)
+        functools.update_wrapper(replacement, original)  # type: ignore[arg-type]
+        # Compilers must not trace into the agent: they call it as it is.
+        replacement._torchdynamo_disable = True  # type: ignore[attr-defined]
+        self._wrapped.append((owner, name, vars(owner).get(name, original)))
+        setattr(owner, name, replacement)
+
+    def take_out(self) -> None:
+        """Put back every attribute that was replaced."""
+        while self._wrapped:
+            owner, name, original = self._wrapped.pop()
+            setattr(owner, name, original)
+
+    # --- steps -----------------------------------------------------------------------------
+
+    def _end_step(self, now: float) -> None:
+        """Write down the step that ends at ``now``; what follows here is in no step."""
+        if self._step == 0:
+            self._thread = threading.get_ident()
+        if not self._register():
+            return
+        assert self._journal is not None and self._control is not None
+        totals = self._clock.take(now)
+        for read in self._readers:
+            self._counters.update(read())
+        seconds = [round(s, 7) for s in totals]
+        self._journal.add(
+            ["s", self._step, self._step_start_s, now, seconds[:OBSERVER], seconds[OBSERVER], self._counters]
+            + ([" ".join(self._digests)] if self._digests else [])
+        )
+        self._counters = {}
+        self._digests = []
+        self._step += 1
+        self._control.put("steps", self._step)
+        self._between_steps(now)
+        start = perf_counter()
+        if len(self._hook_times) < HOOK_TIMES_KEPT:
+            self._hook_times.append(start - now + totals[OBSERVER])
+        self._step_start_s = self._wait_if_held(start)
+        self._clock.start(self._step_start_s)
+
+    def _between_steps(self, now: float) -> None:
+        assert self._journal is not None and self._control is not None
+        asked = self._control.get("fingerprints")
+        if self._step >= self._next_fingerprint or asked > self._fingerprints_done:
+            self._fingerprints_done = asked
+            if self._step >= self._next_fingerprint:
+                self._next_fingerprint *= 2
+            self._take_fingerprint()
+        if now - self._flushed_s > FLUSH_EVERY_S:
+            self._journal.flush()
+            self._flushed_s = now
+
+    def _take_fingerprint(self) -> None:
+        values: dict[str, object] = {}
+        for describe in self._describers:
+            try:
+                values.update(describe())
+            except Exception as error:  # noqa: BLE001 - the user's objects may answer in any way
+                self.cannot_measure("fingerprint", f"{type(error).__name__}: {error}")
+        self._add(["f", self._step, values])
+
+    def _wait_if_held(self, now: float) -> float:
+        """Wait while the probe wants this process held; returns the moment it may go on."""
+        assert self._journal is not None and self._control is not None
+        saved, self._saved = self._saved, False
+        if self._control.get("hold_at") > self._step:
+            if not (saved and self._control.get("hold_on_save")):
+                return now
+            self._control.put("hold_at", self._step)
+        self._journal.flush()
+        self._control.put("held", 1)
+        while self._control.get("hold_at") <= self._step:
+            time.sleep(0.0005)
+        self._control.put("held", 0)
+        return perf_counter()
+
+    # --- the journal -----------------------------------------------------------------------
+
+    def _add(self, line: object) -> None:
+        if self._journal is not None:
+            self._journal.add(line)
+        else:
+            self._early.append(line)
+
+    def _register(self) -> bool:
+        """Open this process's journal and control file, if that has not been done."""
+        if self._journal is not None:
+            return True
+        rank = _rank()
+        folder = Path(self._options.recording)
+        header: dict[str, object] = {
+            "rank": rank,
+            "node": socket.gethostname(),
+            "pid": self._pid,
+            "started_s": self._started_s,
+            "unix_minus_monotonic_s": time.time() - perf_counter(),
+            "parts": list(PARTS),
+        }
+        try:
+            self._journal = Journal(folder / f"rank{rank:05d}-{self._pid}.jsonl", header)
+            self._control = shared.Control(folder / f"{shared.PREFIX}{self._pid}", create=True)
+        except OSError as error:
+            sys.stderr.write(f"ckpt-doctor: not measuring this process: {error}\n")
+            self._journal = None
+            return False
+        self._control.put("hold_at", shared.NEVER if self._options.hold_at is None else self._options.hold_at)
+        self._control.put("hold_on_save", int(self._options.hold_on_save))
+        self._control.put("rank", rank)
+        self._control.put("pid", self._pid)  # last: whoever sees it finds the rest in place
+        for line in self._early:
+            self._journal.add(line)
+        self._early = []
+        self._journal.flush()
+        return True
+
+    def _end(self, ended_by: str) -> None:
+        """Write the trailer; a process without a journal leaves none."""
+        if self._journal is None or os.getpid() != self._pid:
+            return
+        self._journal.add(["t", ended_by, perf_counter(), self.hook_s()])
+        self._journal.close()
+        self._journal = None
+
+    def hook_s(self) -> float | None:
+        """Median seconds that the agent takes per step; None before the first step."""
+        return statistics.median(self._hook_times) if self._hook_times else None
+
+
+def _rank() -> int:
+    """This process's rank: from torch.distributed where it runs, else from the launcher's variables."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return int(distributed.get_rank())
+    for name in RANK_VARIABLES:
+        if os.environ.get(name, "").isdigit():
+            return int(os.environ[name])
+    return 0

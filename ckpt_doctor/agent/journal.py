@@ -1,0 +1,45 @@
+"""The recording of one training process: one JSON array or object a line.
+
+The first line is a header, the last one a trailer; a journal without a trailer belongs to a
+process that was killed, and is readable up to its last whole line.
+
+- ``["s", index, t_start_s, t_end_s, [seconds by part], observer_s, {counter: n}, digests]``: a step
+- ``["e", signal, t_s, step, duration_s, {fields}]``: an event
+- ``["f", step, {name: value}]``: a fingerprint
+- ``["n", signal, why]``: a signal that is not measured
+- ``["t", ended_by, t_s, hook_s]``: the trailer
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+VERSION = 1
+KIND = "ckpt-doctor journal"
+
+
+class Journal:
+    """Appends lines to one process's journal; what was added is on disk after ``flush``."""
+
+    def __init__(self, path: Path, header: dict[str, object]) -> None:
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._pending: list[object] = [{"kind": KIND, "version": VERSION, **header}]
+
+    def add(self, line: object) -> None:
+        """Add one line, to be written later."""
+        self._pending.append(line)
+
+    def flush(self) -> None:
+        """Write what was added since the last time, in one call."""
+        if not self._pending:
+            return
+        lines, self._pending = self._pending, []
+        text = "\n".join(json.dumps(line, default=str, separators=(",", ":")) for line in lines)
+        os.write(self._descriptor, (text + "\n").encode("utf-8", "backslashreplace"))
+
+    def close(self) -> None:
+        """Write what is left and close the file."""
+        self.flush()
+        os.close(self._descriptor)

@@ -1,0 +1,69 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ckpt_doctor.facts.report import Severity
+from ckpt_doctor.report import format_names
+
+_OUTPUT = "Report"
+
+FormatName = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        "-f",
+        metavar="FORMAT",
+        help=f"Format of the report on standard output: {', '.join(format_names())}.",
+        autocompletion=lambda: list(format_names()),
+        rich_help_panel=_OUTPUT,
+    ),
+]
+OutputFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Also write the report here, in the format that the file's ending names (else --format). "
+        "May be given several times.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+FailOn = Annotated[
+    Severity | None,
+    typer.Option(
+        "--fail-on", help="Least severity that makes the exit code 1 (default: error).", rich_help_panel=_OUTPUT
+    ),
+]
+InconclusiveOk = Annotated[
+    bool | None,
+    typer.Option(
+        "--inconclusive-ok/--inconclusive-fails",
+        help="Exit 0, not 3, where the measurement is too weak to say.",
+        show_default=False,
+        rich_help_panel=_OUTPUT,
+    ),
+]
+Ignored = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ignore",
+        metavar="CODE",
+        help="Leave out findings of this rule. May be given several times.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+Required = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--require",
+        metavar="STATE",
+        help="Demand this kind of state of every checkpoint, as sampler_rng. May be given several times.",
+        rich_help_panel=_OUTPUT,
+    ),
+]

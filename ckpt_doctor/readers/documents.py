@@ -1,0 +1,99 @@
+"""A decoded file, what a format's reader gets to decode it, and all decoded files of a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ckpt_doctor.readers.limits import Budget
+from ckpt_doctor.readers.sources import HEAD_BYTES, Source
+from ckpt_doctor.readers.tree import Global, Node
+from ckpt_doctor.readers.zips import MAGIC, Archive
+
+
+@dataclass(frozen=True)
+class Document:
+    """One decoded file."""
+
+    name: str
+    """Name of the file within the checkpoint; empty where the checkpoint is this file."""
+    format: str
+    root: Node
+    globals: tuple[Global, ...] = ()
+    """Every name that its pickles refer to."""
+    payload_bytes: int | None = None
+    """Bytes that are not tensors."""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    """Text beside the tensors, as a safetensors header has."""
+    notes: tuple[str, ...] = ()
+    """What is wrong or was left out, one sentence each."""
+
+
+@dataclass
+class Reading:
+    """A file that is about to be recognised and decoded."""
+
+    source: Source
+    budget: Budget
+    sibling: Callable[[str], Source | None] = lambda name: None
+    """Opens another file of the same folder; None where it is not there or lies outside of it."""
+    _head: bytes | None = None
+    _archive: Archive | None = None
+
+    @property
+    def head(self) -> bytes:
+        """The first bytes of the file."""
+        if self._head is None:
+            self._head = self.source.read(0, HEAD_BYTES)
+        return self._head
+
+    @property
+    def is_zip(self) -> bool:
+        """Whether the file begins like a zip archive."""
+        return self.head.startswith(MAGIC)
+
+    @property
+    def archive(self) -> Archive:
+        """The file as a zip archive.
+
+        Raises:
+            Malformed: It is damaged.
+        """
+        if self._archive is None:
+            self._archive = Archive(self.source, self.budget)
+        return self._archive
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A checkpoint: one decoded file, or a folder with several."""
+
+    path: str
+    is_folder: bool
+    documents: Mapping[str, Document]
+    """Decoded files by name."""
+    files: Mapping[str, int]
+    """Size of every file of the folder by name, also of those that were not decoded."""
+    damaged: Mapping[str, str] = field(default_factory=dict)
+    """Why a file of the folder could not be decoded, by name."""
+
+    @property
+    def only(self) -> Document | None:
+        """The document where there is just one file."""
+        return None if self.is_folder else next(iter(self.documents.values()), None)
+
+    @property
+    def root(self) -> Node:
+        """The decoded tree of a single file; None for a folder."""
+        return None if self.only is None else self.only.root
+
+    def keys(self) -> frozenset[str]:
+        """Top-level string keys of a single file."""
+        root = self.root
+        return frozenset(k for k in root if isinstance(k, str)) if isinstance(root, dict) else frozenset()
+
+    def matching(self, test: Callable[[str], bool]) -> Iterator[Document]:
+        """Documents whose file name passes a test."""
+        for name, document in self.documents.items():
+            if test(name):
+                yield document

@@ -1,0 +1,72 @@
+"""What a signal is, and what the modules in this package may ask of the agent.
+
+A hook is one module in ``signals/hooks``: it names its signals (``SIGNALS``), the modules of the
+user's process that it needs (``NEEDS``), and has ``install(recorder, module)``, called once for
+each of those modules after the script has imported it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Signal:
+    """One thing that is measured."""
+
+    name: str
+    unit: str
+    """SI unit, ``count``, ``bytes`` or ``event``."""
+    side: str
+    """Where a change of it points: data, compute, host or work."""
+    what: str
+    """One sentence: what the number is."""
+
+
+class Recorder(Protocol):
+    """The agent, as hooks see it."""
+
+    def push(self, part: int) -> None:
+        """Start a part of the step (signals.clock), interrupting the running one."""
+
+    def pop(self) -> None:
+        """End the innermost part."""
+
+    def pop_into(self, part: int) -> None:
+        """End the innermost part; outside all parts, ``part`` is running from now on."""
+
+    def in_training_thread(self) -> bool:
+        """Whether the caller runs in the thread that trains: only its time is the step's."""
+
+    def count(self, name: str, amount: float = 1) -> None:
+        """Add to a counter of the current step."""
+
+    def event(self, signal: str, duration_s: float | None = None, **fields: object) -> None:
+        """Record that something happened."""
+
+    def checkpoint_touched(self, signal: str, duration_s: float, **fields: object) -> None:
+        """Record a checkpoint ``save`` or ``load`` at once: a probe waits for them."""
+
+    def about_to_write(self, path: str) -> None:
+        """Announce a file that native code is going to overwrite: a probe protects the user's."""
+
+    def batch_drawn(self, digest: str | None, source: str) -> None:
+        """Record that a batch reached the training loop, and what identifies it."""
+
+    def update_done(self, optimizer: object) -> None:
+        """Record that an optimizer has done, or skipped, an update: steps end here."""
+
+    def at_step_end(self, read: Callable[[], dict[str, float]]) -> None:
+        """Have ``read`` called at the end of every step, for counters of its own."""
+
+    def describe_with(self, describe: Callable[[], dict[str, object]]) -> None:
+        """Have ``describe`` called for every fingerprint."""
+
+    def wrap(self, owner: object, name: str, make: Callable[[Callable[..., object]], object]) -> None:
+        """Replace an attribute by ``make(original)`` until the agent is taken out."""
+
+
+Install = Callable[[Recorder, ModuleType], None]

@@ -1,0 +1,108 @@
+"""Checkpoint saves and loads, through each library's own functions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from time import perf_counter
+from types import ModuleType
+from typing import Any
+
+from ckpt_doctor.signals.caller import user_line
+from ckpt_doctor.signals.clock import SAVING
+from ckpt_doctor.signals.contract import Recorder, Signal
+
+SIGNALS = (
+    Signal("save", "event", "work", "a checkpoint save: path, function, seconds"),
+    Signal("load", "event", "data", "a checkpoint load: path, function, seconds"),
+    Signal("saving", "s", "work", "time of the step spent in saving"),
+)
+NEEDS = (
+    "torch.serialization",
+    "safetensors.torch",
+    "torch.distributed.checkpoint.state_dict_saver",
+    "torch.distributed.checkpoint.state_dict_loader",
+)
+
+SAVES: dict[str, dict[str, tuple[int, str]]] = {
+    "torch.serialization": {"save": (1, "f")},
+    "safetensors.torch": {"save_file": (1, "filename")},
+    "torch.distributed.checkpoint.state_dict_saver": {
+        "save": (-1, "checkpoint_id"),
+        "async_save": (-1, "checkpoint_id"),
+    },
+}
+"""Functions that save, by module: position and name of the argument that says where to."""
+
+LOADS: dict[str, dict[str, tuple[int, str]]] = {
+    "torch.serialization": {"load": (0, "f")},
+    "safetensors.torch": {"load_file": (0, "filename")},
+    "torch.distributed.checkpoint.state_dict_loader": {"load": (-1, "checkpoint_id")},
+}
+
+PACKAGES = {
+    "torch.serialization": ("torch",),
+    "safetensors.torch": (),
+    "torch.distributed.checkpoint.state_dict_saver": ("torch.distributed.checkpoint",),
+    "torch.distributed.checkpoint.state_dict_loader": ("torch.distributed.checkpoint",),
+}
+"""Packages that hand the same function out under their own name."""
+
+
+def install(recorder: Recorder, module: ModuleType) -> None:
+    """Wrap the module's saving and loading functions, wherever they are handed out."""
+    import sys
+
+    name = module.__name__
+    inside = [False]
+    """One library's function may call another's: the outermost call is the save."""
+    owners = [module, *(sys.modules[p] for p in PACKAGES[name] if p in sys.modules)]
+    for signal, functions in (("save", SAVES.get(name, {})), ("load", LOADS.get(name, {}))):
+        for function, place in functions.items():
+            wrapped = _wrapper(recorder, signal, f"{name}.{function}", place, inside)
+            for owner in owners:
+                if hasattr(owner, function):
+                    recorder.wrap(owner, function, wrapped)
+
+
+def _wrapper(
+    recorder: Recorder, signal: str, function: str, place: tuple[int, str], inside: list[bool]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            if inside[0] or not recorder.in_training_thread():
+                return original(*args, **kwargs)
+            path = _path(args, kwargs, place)
+            if signal == "save" and path is not None:
+                recorder.about_to_write(path)
+            inside[0] = True
+            start = perf_counter()
+            recorder.push(SAVING)
+            try:
+                result = original(*args, **kwargs)
+            finally:
+                inside[0] = False
+                recorder.pop()
+            duration_s = perf_counter() - start
+            recorder.checkpoint_touched(signal, duration_s, path=path, function=function, **user_line())
+            return result
+
+        return timed
+
+    return make
+
+
+def _path(args: tuple[Any, ...], kwargs: dict[str, Any], place: tuple[int, str]) -> str | None:
+    """The absolute path that was saved to or loaded from; None for a buffer."""
+    position, name = place
+    target = kwargs.get(name)
+    if target is None and 0 <= position < len(args):
+        target = args[position]
+    if target is None:
+        writer = kwargs.get("storage_writer") or kwargs.get("storage_reader")
+        target = getattr(writer, "path", None)
+    if not isinstance(target, (str, os.PathLike)):
+        target = getattr(target, "name", None)
+    if isinstance(target, (str, os.PathLike)) and target:
+        return os.path.abspath(os.fspath(target))
+    return None

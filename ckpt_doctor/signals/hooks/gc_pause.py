@@ -1,0 +1,30 @@
+"""Pauses of Python's garbage collector."""
+
+from __future__ import annotations
+
+import gc
+from types import ModuleType
+
+from ckpt_doctor.signals.clock import GC
+from ckpt_doctor.signals.contract import Recorder, Signal
+
+SIGNALS = (
+    Signal("gc", "s", "compute", "time that the training thread spent in garbage collections"),
+    Signal("gc_pauses", "count", "compute", "garbage collections in the training thread"),
+)
+NEEDS = ("torch",)
+
+
+def install(recorder: Recorder, module: ModuleType) -> None:
+    """Use the collector's own callbacks."""
+
+    def collected(phase: str, info: dict[str, int]) -> None:
+        if not recorder.in_training_thread():
+            return
+        if phase == "start":
+            recorder.push(GC)
+        else:
+            recorder.pop()
+            recorder.count("gc_pauses")
+
+    gc.callbacks.append(collected)

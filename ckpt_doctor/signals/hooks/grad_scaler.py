@@ -1,0 +1,35 @@
+"""Updates that the gradient scaler skipped because a gradient was infinite or not a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from ckpt_doctor.signals.contract import Recorder, Signal
+
+SIGNALS = (Signal("scaler_skip", "event", "compute", "a GradScaler left out an optimizer step"),)
+NEEDS = ("torch.amp.grad_scaler",)
+
+
+def install(recorder: Recorder, module: ModuleType) -> None:
+    """Wrap the scaler's own decision whether to step; it has waited for the device by then."""
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def maybe_step(scaler: Any, optimizer: Any, optimizer_state: Any, *args: Any, **kwargs: Any) -> Any:
+            result = original(scaler, optimizer, optimizer_state, *args, **kwargs)
+            if any(v.item() for v in optimizer_state["found_inf_per_device"].values()):
+                recorder.event("scaler_skip", scale=_scale_on_cpu(scaler))
+                recorder.count("scaler_skips")
+                recorder.update_done(optimizer)
+            return result
+
+        return maybe_step
+
+    recorder.wrap(module.GradScaler, "_maybe_opt_step", make)
+
+
+def _scale_on_cpu(scaler: Any) -> float | None:
+    """The scale, unless reading it would wait for a device."""
+    scale = scaler._scale
+    return float(scale) if scale is not None and scale.device.type == "cpu" else None

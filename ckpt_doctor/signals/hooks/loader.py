@@ -1,0 +1,93 @@
+"""Which loaders there are, with what arguments, and when they start workers."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from time import perf_counter
+from types import ModuleType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ckpt_doctor.signals.caller import user_line
+from ckpt_doctor.signals.clock import DATA_WAIT
+from ckpt_doctor.signals.contract import Recorder, Signal
+
+SIGNALS = (
+    Signal("loader", "event", "data", "a loader was iterated for the first time: its kind and arguments"),
+    Signal("worker_start", "event", "data", "a loader started worker processes: how many, and how long it took"),
+    Signal("worker_starts", "count", "data", "worker processes started"),
+)
+NEEDS = ("torch.utils.data.dataloader", "torchdata.stateful_dataloader.stateful_dataloader")
+
+ARGUMENTS = (
+    "batch_size",
+    "num_workers",
+    "prefetch_factor",
+    "persistent_workers",
+    "pin_memory",
+    "drop_last",
+    "timeout",
+)
+
+
+def install(recorder: Recorder, module: ModuleType) -> None:
+    """Wrap ``_get_iterator``, which both kinds of DataLoader call whenever workers start."""
+    known: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+    described: dict[int, dict[str, object]] = {}
+    prefix = "loader" if module.__name__.startswith("torch.") else "stateful_loader"
+
+    def introduce(loader: Any) -> int:
+        number = known.get(loader)
+        if number is None:
+            number = known[loader] = len(described)
+            described[number] = _arguments(loader)
+            recorder.event("loader", loader=number, **described[number], **user_line())
+        return number
+
+    def make(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def get_iterator(loader: Any) -> Any:
+            number = introduce(loader)
+            in_thread = recorder.in_training_thread()
+            start = perf_counter()
+            if in_thread:
+                recorder.push(DATA_WAIT)
+            try:
+                return original(loader)
+            finally:
+                if in_thread:
+                    recorder.pop()
+                workers = loader.num_workers
+                if workers:
+                    recorder.count("worker_starts", workers)
+                    recorder.event(
+                        "worker_start", perf_counter() - start, loader=number, workers=workers, **user_line()
+                    )
+
+        return get_iterator
+
+    def describe() -> dict[str, object]:
+        alive = set(known.values())
+        return {
+            f"{prefix}.{number}.{name}": value
+            for number, arguments in described.items()
+            if number in alive
+            for name, value in arguments.items()
+        }
+
+    recorder.wrap(module.StatefulDataLoader if prefix == "stateful_loader" else module.DataLoader, "_get_iterator", make)
+    recorder.describe_with(describe)
+
+
+def _arguments(loader: Any) -> dict[str, object]:
+    values: dict[str, object] = {"kind": type(loader).__name__}
+    for name in ARGUMENTS:
+        values[name] = getattr(loader, name, None)
+    context = getattr(loader, "multiprocessing_context", None)
+    values["context"] = context.get_start_method() if context is not None else None
+    values["sampler"] = type(getattr(loader, "sampler", None)).__name__
+    values["dataset"] = type(getattr(loader, "dataset", None)).__name__
+    values["collate_fn"] = getattr(getattr(loader, "collate_fn", None), "__qualname__", None)
+    with contextlib.suppress(TypeError, NotImplementedError, AttributeError):
+        values["dataset_len"] = len(loader.dataset)
+    return values

@@ -1,0 +1,39 @@
+"""Step time and optimizer time, from torch's global optimizer hooks."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from ckpt_doctor.signals.clock import OPTIMIZER
+from ckpt_doctor.signals.contract import Recorder, Signal
+
+SIGNALS = (
+    Signal("step_s", "s", "compute", "time from one step's end to the next one's, everything included"),
+    Signal("optimizer", "s", "compute", "time in Optimizer.step, without what a closure runs"),
+    Signal("optimizer_steps", "count", "work", "optimizer updates, skipped ones included"),
+)
+NEEDS = ("torch.optim.optimizer",)
+
+
+def install(recorder: Recorder, module: ModuleType) -> None:
+    """Register hooks before and after every optimizer's step (torch 2.0 and later)."""
+    depth = 0
+    """Optimizers that wrap another one step inside its step: only the outermost ends a step."""
+
+    def before(optimizer: Any, args: Any, kwargs: Any) -> None:
+        nonlocal depth
+        depth += 1
+        recorder.push(OPTIMIZER)
+
+    def after(optimizer: Any, args: Any, kwargs: Any) -> None:
+        nonlocal depth
+        depth = max(0, depth - 1)
+        recorder.pop()
+        if depth == 0:
+            recorder.update_done(optimizer)
+
+    for hook in (before, after):
+        hook._torchdynamo_disable = True  # type: ignore[attr-defined]  # a compiled step calls it as it is
+    module.register_optimizer_step_pre_hook(before)
+    module.register_optimizer_step_post_hook(after)

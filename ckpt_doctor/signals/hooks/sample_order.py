@@ -1,0 +1,93 @@
+"""Which samples fed each step: a digest of the indices that the sampler drew."""
+
+from __future__ import annotations
+
+import zlib
+from array import array
+from collections import deque
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ckpt_doctor.signals.contract import Recorder, Signal
+
+SIGNALS = (Signal("sample_order", "digest", "data", "CRC-32 of a batch's sample indices, or of its first elements"),)
+NEEDS = ("torch.utils.data.dataloader",)
+
+ELEMENTS_HASHED = 16
+
+
+def install(recorder: Recorder, module: ModuleType) -> None:
+    """Note what ``_next_index`` draws, and give it out as the batches arrive, in the same order."""
+    drawn: WeakKeyDictionary[Any, deque[Any]] = WeakKeyDictionary()
+    tensor_type = module.torch.Tensor
+
+    def make_next_index(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def next_index(iterator: Any) -> Any:
+            indices = original(iterator)
+            drawn.setdefault(iterator, deque()).append(indices)
+            return indices
+
+        return next_index
+
+    def make_reset(original: Callable[..., Any]) -> Callable[..., Any]:
+        def reset(iterator: Any, *args: Any, **kwargs: Any) -> Any:
+            drawn.pop(iterator, None)
+            return original(iterator, *args, **kwargs)
+
+        return reset
+
+    def make_next(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def identified_next(iterator: Any) -> Any:
+            batch = original(iterator)
+            waiting = drawn.get(iterator)
+            indices = waiting.popleft() if waiting else None
+            if indices is not None and not _all_none(indices):
+                recorder.batch_drawn(_digest_of_indices(indices), "indices")
+            else:
+                recorder.batch_drawn(_digest_of_batch(batch, tensor_type), "batches")
+            return batch
+
+        return identified_next
+
+    base = module._BaseDataLoaderIter
+    recorder.wrap(base, "_next_index", make_next_index)
+    recorder.wrap(base, "_reset", make_reset)
+    recorder.wrap(base, "__next__", make_next)
+
+
+def _all_none(indices: Any) -> bool:
+    """Iterable data sets have a sampler that yields nothing but None."""
+    return isinstance(indices, list) and all(index is None for index in indices[:2])
+
+
+def _digest_of_indices(indices: Any) -> str:
+    try:
+        data = array("q", indices).tobytes()
+    except TypeError:
+        data = repr(indices)[:4096].encode()
+    return f"{zlib.crc32(data):08x}"
+
+
+def _digest_of_batch(batch: Any, tensor_type: type) -> str | None:
+    """Digest of the first elements of the first CPU tensor; None where there is none."""
+    tensor = _first_tensor(batch, tensor_type, depth=4)
+    if tensor is None or tensor.device.type != "cpu" or not tensor.numel():
+        return None
+    middle = tensor.detach().reshape(-1)
+    start = (middle.numel() // 2) if middle.numel() > 2 * ELEMENTS_HASHED else 0
+    return f"{zlib.crc32(repr(middle[start : start + ELEMENTS_HASHED].tolist()).encode()):08x}"
+
+
+def _first_tensor(item: Any, tensor_type: type, depth: int) -> Any:
+    if isinstance(item, tensor_type):
+        return item
+    if depth == 0:
+        return None
+    children = item.values() if isinstance(item, Mapping) else item if isinstance(item, (list, tuple)) else ()
+    for child in children:
+        found = _first_tensor(child, tensor_type, depth - 1)
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,109 @@
+"""What differs between the settings and sizes of two processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ckpt_doctor.facts.comparison import FingerprintChange
+from ckpt_doctor.facts.run import Fingerprint, RankRecord
+
+_LOADER = "loader."
+DEFAULT_PREFETCH = 2
+"""Batches that each worker of a torch DataLoader prepares ahead, unless told otherwise."""
+
+
+def compare_fingerprints(
+    before: RankRecord, before_window: tuple[int, int], after: RankRecord, after_window: tuple[int, int]
+) -> tuple[FingerprintChange, ...]:
+    """All keys whose values differ, at the end of the windows or, failing that, at their start.
+
+    Settings that are switched off (or on) after some steps look equal at one end, so both ends count.
+    Loaders are numbered by the order of their first use; the loaders that feed the training are
+    compared with each other, whatever their numbers.
+
+    Args:
+        before: The control's process.
+        before_window: Its first step and the step after its last.
+        after: The resumed process.
+        after_window: Its first step and the step after its last.
+    """
+    ids = (training_loader(before), training_loader(after))
+    first = [_start(rank, window[0]) for rank, window in ((before, before_window), (after, after_window))]
+    final = [_end(rank, window[1]) for rank, window in ((before, before_window), (after, after_window))]
+    starts = (_values(first[0]), _renumbered(_values(first[1]), *ids))
+    ends = (_values(final[0]), _renumbered(_values(final[1]), *ids))
+    changes = {change.key: change for change in _differences(*starts)}
+    changes.update({change.key: change for change in _differences(*ends)})
+    return tuple(changes[key] for key in sorted(changes))
+
+
+def value_at_end(rank: RankRecord, key: str) -> object:
+    """One value of the last fingerprint; None where there is none."""
+    return rank.fingerprints[-1].values.get(key) if rank.fingerprints else None
+
+
+def training_loader(rank: RankRecord) -> str | None:
+    """The number of the loader that feeds the steps; None where no loader was seen.
+
+    It is the one that began an iteration last before the first step ended: a loader that
+    validates before the training is done with by then.
+    """
+    feeding = None
+    for event in rank.events_of("first_batch"):
+        if event.step > 0 and feeding is not None:
+            break
+        feeding = event.fields.get("loader")
+    if feeding is None:
+        feeding = next((event.fields.get("loader") for event in rank.events_of("loader")), None)
+    return None if feeding is None else str(feeding)
+
+
+def prefetched_batches(rank: RankRecord) -> int:
+    """Batches that the workers of the training loader can have ready before they are asked for."""
+    loader = training_loader(rank)
+    if loader is None:
+        return 0
+    fields: Mapping[str, object] = next(
+        (e.fields for e in rank.events_of("loader") if str(e.fields.get("loader")) == loader), {}
+    )
+    workers, prefetch = fields.get("num_workers"), fields.get("prefetch_factor")
+    if not isinstance(workers, int) or workers <= 0:
+        return 0
+    return workers * (prefetch if isinstance(prefetch, int) else DEFAULT_PREFETCH)
+
+
+def _start(rank: RankRecord, first: int) -> Fingerprint | None:
+    """The last fingerprint taken before the window begins, else the first of all."""
+    earlier = [f for f in rank.fingerprints if f.step <= first]
+    return earlier[-1] if earlier else (rank.fingerprints[0] if rank.fingerprints else None)
+
+
+def _end(rank: RankRecord, last: int) -> Fingerprint | None:
+    """The first fingerprint taken after the window ends, else the last of all."""
+    later = [f for f in rank.fingerprints if f.step >= last]
+    return later[0] if later else (rank.fingerprints[-1] if rank.fingerprints else None)
+
+
+def _values(fingerprint: Fingerprint | None) -> Mapping[str, object]:
+    return {} if fingerprint is None else fingerprint.values
+
+
+def _renumbered(values: Mapping[str, object], before: str | None, after: str | None) -> Mapping[str, object]:
+    """The same values with the two training loaders' numbers swapped, where they differ."""
+    if before is None or after is None or before == after:
+        return values
+    swap = {f"{_LOADER}{after}.": f"{_LOADER}{before}.", f"{_LOADER}{before}.": f"{_LOADER}{after}."}
+    renamed = {}
+    for key, value in values.items():
+        prefix = next((p for p in swap if key.startswith(p)), None)
+        renamed[key if prefix is None else swap[prefix] + key[len(prefix) :]] = value
+    return renamed
+
+
+def _differences(before: Mapping[str, object], after: Mapping[str, object]) -> list[FingerprintChange]:
+    if not before or not after:
+        return []
+    keys = sorted(before.keys() | after.keys())
+    return [
+        FingerprintChange(key, before.get(key), after.get(key)) for key in keys if before.get(key) != after.get(key)
+    ]
