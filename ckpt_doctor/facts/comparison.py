@@ -217,6 +217,9 @@ class Comparison:
     """Step time with the stack sampler over without it; None where that was not measured."""
     not_measured: Mapping[str, str] = field(default_factory=dict)
     """Signals that are missing on either side, and why."""
+    settling_s: float | None = None
+    """Seconds that the resumed run's steps between the first and the window cost beyond the control's
+    mean step; None where there are none."""
 
     @property
     def delta_s(self) -> float:

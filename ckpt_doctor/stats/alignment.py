@@ -128,7 +128,8 @@ def step_turns(run: RunRecord, rank: RankRecord, phase: str) -> tuple[tuple[int,
     steps = rank.steps
     middles = [(a + b) / 2.0 for a, b in zip(steps.t_start_s, steps.t_end_s, strict=True)]
     return tuple(
-        tuple(i for i, t_s in enumerate(middles) if turn.t_start_s <= t_s <= turn.t_end_s) for turn in _turns(run, phase)
+        tuple(i for i, t_s in enumerate(middles) if turn.t_start_s <= t_s <= turn.t_end_s)
+        for turn in _turns(run, phase)
     )
 
 
@@ -137,7 +138,8 @@ def _control(run: RunRecord, rank: RankRecord, notes: dict[str, str]) -> _Source
     if source.length >= MIN_CONTROL_STEPS or source.origin < MIN_CONTROL_STEPS:
         return source
     notes["control"] = (
-        f"the script ended {source.length} steps after its save: its steps before the save stand in for the control"
+        f"the script ended {source.length} steps after its save: "
+        "its steps before the save stand in for the control"
     )
     return _Source(run, rank, 0, source.origin)
 
@@ -150,7 +152,8 @@ def _source(run: RunRecord, rank: RankRecord) -> _Source:
 def _need_steps(source: _Source) -> None:
     if source.length < 3:
         raise RecordingError(
-            f"{source.run.meta.path}: rank {source.rank.rank} has {source.length} steps to compare, at least 3 are needed",
+            f"{source.run.meta.path}: rank {source.rank.rank} has {source.length} steps to compare, "
+            "at least 3 are needed",
             hint="let the script run for more steps",
         )
 

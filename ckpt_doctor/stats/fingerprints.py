@@ -32,7 +32,9 @@ def compare_fingerprints(
     final = [_end(rank, window[1]) for rank, window in ((before, before_window), (after, after_window))]
     starts = (_values(first[0]), _renumbered(_values(first[1]), *ids))
     ends = (_values(final[0]), _renumbered(_values(final[1]), *ids))
-    changes = {change.key: change for change in _differences(*starts)}
+    # What only one of them has at the start may just come later in the other.
+    at_start = [c for c in _differences(*starts) if c.before is not None and c.after is not None]
+    changes = {change.key: change for change in at_start}
     changes.update({change.key: change for change in _differences(*ends)})
     return tuple(changes[key] for key in sorted(changes))
 
@@ -58,15 +60,16 @@ def training_loader(rank: RankRecord) -> str | None:
     return None if feeding is None else str(feeding)
 
 
+def loader_arguments(rank: RankRecord) -> Mapping[str, object]:
+    """What is known of the loader that feeds the steps; empty where no loader was seen."""
+    loader = training_loader(rank)
+    return next((e.fields for e in rank.events_of("loader") if str(e.fields.get("loader")) == loader), {})
+
+
 def prefetched_batches(rank: RankRecord) -> int:
     """Batches that the workers of the training loader can have ready before they are asked for."""
-    loader = training_loader(rank)
-    if loader is None:
-        return 0
-    fields: Mapping[str, object] = next(
-        (e.fields for e in rank.events_of("loader") if str(e.fields.get("loader")) == loader), {}
-    )
-    workers, prefetch = fields.get("num_workers"), fields.get("prefetch_factor")
+    arguments = loader_arguments(rank)
+    workers, prefetch = arguments.get("num_workers"), arguments.get("prefetch_factor")
     if not isinstance(workers, int) or workers <= 0:
         return 0
     return workers * (prefetch if isinstance(prefetch, int) else DEFAULT_PREFETCH)
@@ -105,5 +108,7 @@ def _differences(before: Mapping[str, object], after: Mapping[str, object]) -> l
         return []
     keys = sorted(before.keys() | after.keys())
     return [
-        FingerprintChange(key, before.get(key), after.get(key)) for key in keys if before.get(key) != after.get(key)
+        FingerprintChange(key, before.get(key), after.get(key))
+        for key in keys
+        if before.get(key) != after.get(key)
     ]

@@ -98,7 +98,7 @@ def resample_turns(before: Sequence[Sequence[Row]], after: Sequence[Sequence[Row
     """
     pairs = [(_block(b), _block(a)) for b, a in zip(before, after, strict=True) if b or a]
     rng = random.Random(SEED)
-    draws = []
+    draws: list[Draw] = []
     while len(draws) < DRAWS:
         picks = rng.choices(pairs, k=len(pairs))
         one, two = _total([b for b, _ in picks]), _total([a for _, a in picks])
@@ -139,7 +139,9 @@ def block_length(values: Sequence[float]) -> int:
     mean = math.fsum(values) / n
     centred = [v - mean for v in values]
     most = min(n - 1, math.ceil(math.sqrt(n)) + max(5, math.ceil(math.sqrt(math.log10(n)))))
-    covariances = [math.fsum(a * b for a, b in zip(centred, centred[k:], strict=False)) / n for k in range(most + 1)]
+    covariances = [
+        math.fsum(a * b for a, b in zip(centred, centred[k:], strict=False)) / n for k in range(most + 1)
+    ]
     if covariances[0] <= 0.0:
         return 1
     lags = min(most, 2 * _last_correlated_lag(covariances, n))
@@ -150,7 +152,7 @@ def block_length(values: Sequence[float]) -> int:
         return 1
     length = (2.0 * slope**2 / (4.0 / 3.0 * spectrum**2)) ** (1.0 / 3.0) * n ** (1.0 / 3.0)
     longest = math.ceil(min(3.0 * math.sqrt(n), n / 3.0))
-    return max(1, min(longest, math.ceil(length)))
+    return int(max(1, min(longest, math.ceil(length))))
 
 
 def student_quantile(probability: float, freedom: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from statistics import median
 
 from ckpt_doctor.facts.comparison import Shape
@@ -111,7 +112,7 @@ def _segment_means(values: Sequence[float]) -> list[float]:
     if n < SEGMENTS:
         return [_mean(values)] * SEGMENTS
     edges = [n * i // SEGMENTS for i in range(SEGMENTS + 1)]
-    return [_mean(values[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
+    return [_mean(values[a:b]) for a, b in pairwise(edges)]
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -1,0 +1,225 @@
+"""Makes runs and comparisons for tests: step times in, the same records that a reader would return out."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+
+from ckpt_doctor.facts.comparison import Comparison
+from ckpt_doctor.facts.report import Case
+from ckpt_doctor.facts.run import (
+    Event,
+    Fingerprint,
+    HostSample,
+    ProcessSample,
+    RankRecord,
+    RunMeta,
+    RunRecord,
+    SourceLine,
+    StackProfile,
+    StepSeries,
+    Turn,
+)
+from ckpt_doctor.stats.comparison import compare_runs
+
+CORES = 2
+START_UP_S = 2.0
+Column = float | Sequence[float]
+
+
+def make_run(
+    times_s: Sequence[float],
+    *,
+    arm: str = "before",
+    origin: int = 0,
+    parts: Mapping[str, Column] | None = None,
+    counters: Mapping[str, Column] | None = None,
+    sampled: Mapping[str, Column] | None = None,
+    events: Sequence[Event] = (),
+    values: Mapping[str, object] | None = None,
+    digests: Sequence[str | None] | None = None,
+    digest_source: str | None = "indices",
+    turn_steps: int | None = None,
+    alone_turns: int = 0,
+    other_cpu_ratio: float = 0.0,
+    lines: Mapping[tuple[str, int], float] | None = None,
+    rank: int = 0,
+    complete: bool = True,
+    not_measured: Mapping[str, str] | None = None,
+) -> RunRecord:
+    """A run with one process.
+
+    Args:
+        times_s: Step times; the rest of each step is what ``parts`` leave of it.
+        arm: ``before`` or ``after``.
+        origin: First step since the save.
+        parts: Seconds by part, for all steps or for each.
+        counters: Counts per step, for all steps or for each.
+        sampled: Amounts per step of the cumulative fields of ProcessSample (and ``refaults``).
+        events: What happened.
+        values: The fingerprint.
+        digests: What fed each step.
+        digest_source: What was hashed.
+        turn_steps: Take turns of so many steps, with pauses between them.
+        alone_turns: So many of the first turns had no other arm beside them.
+        other_cpu_ratio: What other processes used of the machine, 0 to 1.
+        lines: Seconds per step of the user's lines.
+        rank: Rank of the process.
+        complete: Whether the recording has its trailer.
+        not_measured: Signals that are missing, and why.
+    """
+    n = len(times_s)
+    starts, ends, turns = _lay_out(times_s, turn_steps, alone_turns)
+    known = {name: _column(column, n) for name, column in (parts or {}).items()}
+    rest = tuple(t - sum(column[i] for column in known.values()) for i, t in enumerate(times_s))
+    steps = StepSeries(
+        t_start_s=starts,
+        t_end_s=ends,
+        parts={**known, "rest": rest},
+        observer_s=(0.0,) * n,
+        counters={name: _column(column, n) for name, column in (counters or {}).items()},
+        digests=tuple(digests) if digests is not None else (None,) * n,
+        digest_source=digest_source if digests is not None else None,
+    )
+    record = RankRecord(
+        rank=rank,
+        node="here",
+        pid=100 + rank,
+        steps=steps,
+        events=tuple(events),
+        fingerprints=(Fingerprint(3, dict(values)),) if values else (),
+        started_s=starts[0] - START_UP_S if n else 0.0,
+        complete=complete,
+        hook_s=5e-6,
+        not_measured=not_measured or {},
+    )
+    meta = RunMeta(
+        path=f"rec/{arm}",
+        command=("python", "train.py"),
+        cwd="/home/user",
+        host="here",
+        created_unix_s=1.7e9,
+        arm=arm,
+        complete=complete,
+        ended_by="doctor",
+        exit_code=None,
+        origin_step=origin,
+        checkpoint="ckpt.pt",
+    )
+    return RunRecord(
+        meta=meta,
+        ranks=(record,),
+        samples=_process_samples(steps, sampled or {}),
+        host=_host_samples(steps, sampled or {}, other_cpu_ratio),
+        turns=turns,
+        stacks=_stacks(times_s, lines, rank),
+    )
+
+
+def make_case(before: RunRecord, after: RunRecord) -> Case:
+    """A case of two compared runs, as the rules get it."""
+    return Case(comparison=compare_runs(before, after))
+
+
+def comparison_of(case: Case) -> Comparison:
+    """The case's comparison, which it has."""
+    assert case.comparison is not None
+    return case.comparison
+
+
+def noisy(mean_s: float, count: int, *, seed: int, spread: float = 0.03, memory: float = 0.5) -> list[float]:
+    """Step times that wander: an autoregressive process around a mean, never below a fifth of it."""
+    rng = random.Random(seed)
+    level, out = 0.0, []
+    for _ in range(count):
+        level = memory * level + rng.gauss(0.0, spread * (1.0 - memory**2) ** 0.5)
+        out.append(mean_s * max(0.2, 1.0 + level))
+    return out
+
+
+def event(signal: str, step: int, duration_s: float | None = None, **fields: object) -> Event:
+    """Something that happened at a step."""
+    return Event(signal, 0.0, step, duration_s, fields)
+
+
+def _lay_out(
+    times_s: Sequence[float], turn_steps: int | None, alone_turns: int
+) -> tuple[tuple[float, ...], tuple[float, ...], tuple[Turn, ...]]:
+    starts, ends, turns = [], [], []
+    clock_s = 1000.0
+    size = turn_steps or max(1, len(times_s))
+    for first in range(0, len(times_s), size):
+        began_s = clock_s
+        for step_s in times_s[first : first + size]:
+            starts.append(clock_s)
+            clock_s += step_s
+            ends.append(clock_s)
+        phase = "alone" if len(turns) < alone_turns else "interleaved"
+        turns.append(Turn(began_s, clock_s, phase, False))
+        clock_s += sum(times_s[first : first + size])
+    return tuple(starts), tuple(ends), tuple(turns) if turn_steps else ()
+
+
+def _column(column: Column, count: int) -> tuple[float, ...]:
+    return (float(column),) * count if isinstance(column, (int, float)) else tuple(column)
+
+
+def _process_samples(steps: StepSeries, sampled: Mapping[str, Column]) -> tuple[ProcessSample, ...]:
+    """A sample at each step's edges; processes stand still between them."""
+    n = len(steps)
+    columns = {name: _column(column, n) for name, column in sampled.items() if name != "refaults"}
+    columns.setdefault("cpu_s", tuple(steps.step_s(i) for i in range(n)))
+    totals = dict.fromkeys(columns, 0.0)
+    samples = []
+    for i in range(n):
+        samples.append(_process_sample(steps.t_start_s[i], totals))
+        totals = {name: total + columns[name][i] for name, total in totals.items()}
+        samples.append(_process_sample(steps.t_end_s[i], totals))
+    return tuple(samples)
+
+
+def _process_sample(t_s: float, totals: Mapping[str, float]) -> ProcessSample:
+    def whole(name: str) -> int | None:
+        return round(totals[name]) if name in totals else None
+
+    return ProcessSample(
+        t_s=t_s,
+        processes=1,
+        threads=1,
+        rss_bytes=10**8,
+        cpu_s=totals["cpu_s"],
+        minor_faults=whole("minor_faults"),
+        major_faults=whole("major_faults"),
+        physical_read_bytes=whole("physical_read_bytes"),
+        logical_read_bytes=whole("logical_read_bytes"),
+        run_queue_s=totals.get("run_queue_s"),
+        cpus_allowed=CORES,
+    )
+
+
+def _host_samples(steps: StepSeries, sampled: Mapping[str, Column], other: float) -> tuple[HostSample, ...]:
+    n = len(steps)
+    cpu = _column(sampled.get("cpu_s", [steps.step_s(i) for i in range(n)]), n)
+    refaults = _column(sampled["refaults"], n) if "refaults" in sampled else None
+    busy_s, refaulted, samples = 0.0, 0.0, []
+    for i in range(n):
+        if i:
+            busy_s += (steps.t_start_s[i] - steps.t_end_s[i - 1]) * other * CORES
+        for t_s, share in ((steps.t_start_s[i], 0.0), (steps.t_end_s[i], 1.0)):
+            busy_s += share * (cpu[i] + steps.step_s(i) * other * CORES)
+            refaulted += share * (refaults[i] if refaults else 0.0)
+            samples.append(
+                HostSample(t_s, busy_s, 0.0, None, None, None, round(refaulted) if refaults else None)
+            )
+    return tuple(samples)
+
+
+def _stacks(
+    times_s: Sequence[float], lines: Mapping[tuple[str, int], float] | None, rank: int
+) -> tuple[StackProfile, ...]:
+    if lines is None:
+        return ()
+    seconds = {
+        SourceLine(file, line, "train"): per_step * len(times_s) for (file, line), per_step in lines.items()
+    }
+    return (StackProfile(rank, sum(times_s), seconds),)
