@@ -10,8 +10,6 @@ import typer
 from ckpt_doctor.facts.report import Severity
 from ckpt_doctor.report import format_names
 
-_OUTPUT = "Report"
-
 FormatName = Annotated[
     str,
     typer.Option(
@@ -20,7 +18,6 @@ FormatName = Annotated[
         metavar="FORMAT",
         help=f"Format of the report on standard output: {', '.join(format_names())}.",
         autocompletion=lambda: list(format_names()),
-        rich_help_panel=_OUTPUT,
     ),
 ]
 OutputFiles = Annotated[
@@ -31,14 +28,11 @@ OutputFiles = Annotated[
         metavar="FILE",
         help="Also write the report here, in the format that the file's ending names (else --format). "
         "May be given several times.",
-        rich_help_panel=_OUTPUT,
     ),
 ]
 FailOn = Annotated[
     Severity | None,
-    typer.Option(
-        "--fail-on", help="Least severity that makes the exit code 1 (default: error).", rich_help_panel=_OUTPUT
-    ),
+    typer.Option("--fail-on", help="Least severity that makes the exit code 1 (default: error)."),
 ]
 InconclusiveOk = Annotated[
     bool | None,
@@ -46,16 +40,12 @@ InconclusiveOk = Annotated[
         "--inconclusive-ok/--inconclusive-fails",
         help="Exit 0, not 3, where the measurement is too weak to say.",
         show_default=False,
-        rich_help_panel=_OUTPUT,
     ),
 ]
 Ignored = Annotated[
     list[str] | None,
     typer.Option(
-        "--ignore",
-        metavar="CODE",
-        help="Leave out findings of this rule. May be given several times.",
-        rich_help_panel=_OUTPUT,
+        "--ignore", metavar="CODE", help="Leave out findings of this rule. May be given several times."
     ),
 ]
 Required = Annotated[
@@ -64,6 +54,5 @@ Required = Annotated[
         "--require",
         metavar="STATE",
         help="Demand this kind of state of every checkpoint, as sampler_rng. May be given several times.",
-        rich_help_panel=_OUTPUT,
     ),
 ]

@@ -33,7 +33,9 @@ class Destinations:
             self._format = load_format(format_name)
         except KeyError:
             names = ", ".join(format_names())
-            raise UsageError(f"there is no format {format_name!r}", hint=f"The formats are {names}.") from None
+            raise UsageError(
+                f"there is no format {format_name!r}", hint=f"The formats are {names}."
+            ) from None
         self._files = [(path, format_for_suffix(path.suffix) or self._format) for path in files or ()]
         for path, _ in self._files:
             _check_writable(path)

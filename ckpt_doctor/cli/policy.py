@@ -55,7 +55,9 @@ def project_policy(
     path, table = _nearest_table(folder)
     unknown = sorted(set(table) - set(KEYS))
     if unknown:
-        raise UsageError(f"{path}: [{TABLE}] has no key {unknown[0]!r}", hint=f"The keys are {', '.join(KEYS)}.")
+        raise UsageError(
+            f"{path}: [{TABLE}] has no key {unknown[0]!r}", hint=f"The keys are {', '.join(KEYS)}."
+        )
     severity = fail_on or _severity(table.get("fail-on", Severity.ERROR.value), path)
     return Policy(
         required=_known_states([*_strings(table, "required", path), *required]),
@@ -80,7 +82,8 @@ def _table(text: str, path: Path) -> Mapping[str, Any]:
     name = next((name for name in ("tomllib", "tomli") if importlib.util.find_spec(name)), None)
     if name is None:
         raise UsageError(
-            f"{path}: [{TABLE}] cannot be read, since Python 3.10 has no TOML reader", hint="pip install tomli"
+            f"{path}: [{TABLE}] cannot be read, since Python 3.10 has no TOML reader",
+            hint="pip install tomli",
         )
     toml = importlib.import_module(name)
     try:
@@ -108,7 +111,9 @@ def _flag(table: Mapping[str, Any], key: str, path: Path | None) -> bool:
 def _severity(value: object, path: Path | None) -> Severity:
     names = [severity.value for severity in Severity]
     if value not in names:
-        raise UsageError(f"{path}: fail-on in [{TABLE}] is {value!r}", hint=f"It is one of {', '.join(names)}.")
+        raise UsageError(
+            f"{path}: fail-on in [{TABLE}] is {value!r}", hint=f"It is one of {', '.join(names)}."
+        )
     return Severity(value)
 
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import difflib
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import typer
+
 from ckpt_doctor.errors import UsageError
 
 CONTEXT = {"allow_interspersed_args": False, "ignore_unknown_options": True}
 """Everything from the first word on is the script's own; ``-m`` must be able to be that word."""
+
+
+def option_names(context: typer.Context) -> list[str]:
+    """The long options of the command that is running."""
+    names = (name for parameter in context.command.params for name in parameter.opts)
+    return [name for name in names if name.startswith("--")]
 
 
 def script_command(words: Sequence[str], options: Sequence[str] = ()) -> tuple[str, ...]:
@@ -42,7 +51,5 @@ def script_command(words: Sequence[str], options: Sequence[str] = ()) -> tuple[s
 
 
 def _meant(word: str, options: Sequence[str]) -> str:
-    import difflib
-
     close = difflib.get_close_matches(word.partition("=")[0], options, n=1)
     return f"Did you mean {close[0]}?" if close else "The script's own options stand behind its name."

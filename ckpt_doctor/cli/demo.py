@@ -1,0 +1,1 @@
+"""``ckpt-doctor demo``: a bundled training script with a real fault, probed."""

@@ -1,0 +1,87 @@
+"""``ckpt-doctor explain``: a rule's page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ckpt_doctor.checks.engine import Rule, catalogue
+from ckpt_doctor.cli.output import terminal_width, wants_colour, write_out
+from ckpt_doctor.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckpt_doctor.report.terminal.screen import Screen
+
+_EXAMPLES = """\b
+Examples:
+  ckpt-doctor explain DAT203
+  ckpt-doctor explain --list
+"""
+
+
+def add_to(app: typer.Typer) -> None:
+    """Make the command known."""
+    app.command("explain", epilog=_EXAMPLES)(explain)
+
+
+def _codes(incomplete: str) -> list[str]:
+    return [rule.code for rule in catalogue() if rule.code.startswith(incomplete.upper())]
+
+
+def explain(
+    code: Annotated[
+        str | None,
+        typer.Argument(metavar="CODE", help="Code or name of a rule.", autocompletion=_codes),
+    ] = None,
+    list_all: Annotated[bool, typer.Option("--list", help="List all rules.")] = False,
+) -> None:
+    """Tell what a rule means, and how to fix what it found.
+
+    A page says as well how the rule measures, and when it is wrong.
+    """
+    if (code is None) != list_all:
+        raise UsageError("explain takes either the code of a rule or --list")
+    from ckpt_doctor.report.terminal.screen import Column, Screen
+
+    screen = Screen(width=terminal_width(), colour=wants_colour())
+    if code is None:
+        rows = [[rule.code, rule.name, _summary(rule)] for rule in catalogue()]
+        screen.table([Column("code", style="bold"), Column("name"), Column("", folds=True)], rows)
+    else:
+        _page(screen, _rule(code))
+    write_out(screen.text())
+
+
+def _rule(code: str) -> Rule:
+    for rule in catalogue():
+        if code.upper() == rule.code or code.lower() == rule.name:
+            return rule
+    raise UsageError(f"{code!r} is no rule", hint="`ckpt-doctor explain --list` lists them.")
+
+
+def _summary(rule: Rule) -> str:
+    return rule.doc.partition("\n\n")[0].replace("\n", " ")
+
+
+def _page(screen: Screen, rule: Rule) -> None:
+    screen.line((f"{rule.code} {rule.name}", "bold"))
+    screen.blank()
+    for block in rule.doc.split("\n\n"):
+        _block(screen, block.strip("\n"))
+
+
+def _block(screen: Screen, block: str) -> None:
+    """Write one paragraph, list or headed section of a docstring."""
+    lines = block.split("\n")
+    if len(lines) > 1 and set(lines[1]) == {"-"}:
+        screen.line((lines[0], "bold"))
+        lines = lines[2:]
+    if not any(lines):
+        return
+    if any(line.startswith((" ", "- ", "* ")) for line in lines):
+        for line in lines:
+            screen.line(line.strip(), indent=2 + len(line) - len(line.lstrip()))
+    else:
+        screen.line(" ".join(lines), indent=2)
+    screen.blank()

@@ -1,0 +1,188 @@
+"""What this machine lets the doctor see, found out by trying rather than by reading settings."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import psutil
+
+from ckpt_doctor import units
+
+_CACHESTAT = 451
+"""Number of the cachestat system call, the same on every architecture (Linux 6.5)."""
+_TRY_S = 20.0
+"""Longest time that one attempt may take."""
+
+
+@dataclass(frozen=True)
+class Ability:
+    """One thing that the doctor can or cannot see here."""
+
+    name: str
+    available: bool
+    detail: str
+    """What was found, in a few words."""
+    fix: str | None = None
+    """How to make it available, where it is not."""
+
+
+def survey() -> tuple[Ability, ...]:
+    """Try everything that a probe uses, in the order in which it matters."""
+    attempts: tuple[Callable[[], Ability], ...] = (
+        _system,
+        _torch,
+        _stacks,
+        _physical_reads,
+        _run_queue,
+        _pressure,
+        _page_cache,
+        _cores,
+        _memory,
+        _gpu,
+    )
+    return tuple(attempt() for attempt in attempts)
+
+
+def _system() -> Ability:
+    detail = f"{platform.system()} {platform.release()}, Python {platform.python_version()}"
+    if sys.platform == "linux":
+        return Ability("system", True, detail)
+    return Ability("system", False, detail, "Here `inspect` and `compare` work in full; `probe` wants Linux.")
+
+
+def _torch() -> Ability:
+    try:
+        return Ability("torch", True, metadata.version("torch"))
+    except metadata.PackageNotFoundError:
+        return Ability("torch", False, "not installed for this Python", "pip install torch")
+
+
+def _stacks() -> Ability:
+    program = shutil.which("py-spy", path=sysconfig.get_path("scripts")) or shutil.which("py-spy")
+    if program is None:
+        return Ability("stacks", False, "py-spy is not installed", "pip install py-spy")
+    # The script under measurement is py-spy's sibling, not its child; so is the process tried here.
+    # The interpreter itself, not a launcher that a virtual environment may put before it.
+    with subprocess.Popen(
+        [sys.executable, "-c", "print(flush=True); input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as sleeper:
+        try:
+            assert sleeper.stdout is not None
+            sleeper.stdout.readline()
+            seen = subprocess.run(
+                [program, "dump", "--nonblocking", "--pid", str(sleeper.pid)],
+                capture_output=True,
+                text=True,
+                timeout=_TRY_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return Ability("stacks", False, f"py-spy did not answer within {units.seconds(_TRY_S)}")
+        finally:
+            sleeper.kill()
+    if seen.returncode == 0:
+        return Ability("stacks", True, "py-spy reads a process beside it")
+    return Ability(
+        "stacks",
+        False,
+        seen.stderr.strip().splitlines()[-1:][0] if seen.stderr.strip() else "py-spy fails",
+        _ptrace_fix(),
+    )
+
+
+def _ptrace_fix() -> str:
+    scope = _first_line("/proc/sys/kernel/yama/ptrace_scope")
+    if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
+        return "Start the container with --cap-add SYS_PTRACE."
+    if scope in ("1", "2"):
+        return "sudo sysctl kernel.yama.ptrace_scope=0 (until the next boot), or run as root."
+    if scope == "3":
+        return "kernel.yama.ptrace_scope is 3: only a boot with another setting changes that."
+    return "Run as the same user as the script, or as root."
+
+
+def _physical_reads() -> Ability:
+    try:
+        counters = psutil.Process().io_counters()
+    except (AttributeError, OSError, psutil.Error) as error:
+        return Ability(
+            "physical reads", False, f"/proc/PID/io: {error}", "A kernel with CONFIG_TASK_IO_ACCOUNTING."
+        )
+    return Ability("physical reads", True, f"/proc/PID/io ({units.size(counters.read_bytes)} read so far)")
+
+
+def _run_queue() -> Ability:
+    line = _first_line("/proc/self/schedstat")
+    if line is None:
+        fix = "A kernel with CONFIG_SCHED_INFO; on other systems there is no such counter."
+        return Ability("run-queue delay", False, "no /proc/PID/schedstat", fix)
+    return Ability("run-queue delay", True, "/proc/PID/schedstat")
+
+
+def _pressure() -> Ability:
+    if _first_line("/proc/pressure/cpu") is None:
+        return Ability("pressure", False, "no /proc/pressure", "Boot the kernel with psi=1.")
+    return Ability("pressure", True, "/proc/pressure")
+
+
+def _page_cache() -> Ability:
+    if not hasattr(os, "posix_fadvise"):
+        return Ability("page cache", False, "no posix_fadvise", "Only Linux lets the cache be put back.")
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall(_CACHESTAT, -1, None, None, 0)
+    if ctypes.get_errno() == errno.EBADF:
+        return Ability("page cache", True, "seen through cachestat, put back through posix_fadvise")
+    if hasattr(libc, "mincore"):
+        return Ability("page cache", True, "seen through mincore, put back through posix_fadvise")
+    return Ability("page cache", False, "neither cachestat nor mincore", "Linux 6.5 or newer has cachestat.")
+
+
+def _cores() -> Ability:
+    total = os.cpu_count() or 1
+    usable = len(psutil.Process().cpu_affinity()) if hasattr(psutil.Process, "cpu_affinity") else total
+    busy = psutil.cpu_percent(interval=0.2) / 100
+    detail = f"{usable} of {total} usable, {units.percent(busy)} busy now"
+    if usable >= 2:
+        return Ability("cores", True, detail)
+    return Ability(
+        "cores", False, detail, "One core makes loader workers and the script wait for each other."
+    )
+
+
+def _memory() -> Ability:
+    memory = psutil.virtual_memory()
+    detail = f"{units.size(memory.available)} of {units.size(memory.total)} free"
+    return Ability("memory", True, f"{detail}; both runs must fit, or use --alternate")
+
+
+def _gpu() -> Ability:
+    try:
+        nvml = ctypes.CDLL("libnvidia-ml.so.1")
+    except OSError:
+        if Path("/dev/nvidiactl").exists():
+            fix = "Start the container with --gpus all and NVIDIA_DRIVER_CAPABILITIES=compute,utility."
+            return Ability("NVIDIA GPU", False, "device there, NVML not", fix)
+        return Ability("NVIDIA GPU", False, "none; CPU training is measured in full")
+    count = ctypes.c_uint(0)
+    if nvml.nvmlInit_v2() != 0 or nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)) != 0:
+        return Ability("NVIDIA GPU", False, "NVML does not start", "Does `nvidia-smi` work here?")
+    nvml.nvmlShutdown()
+    return Ability("NVIDIA GPU", count.value > 0, f"{count.value} through NVML")
+
+
+def _first_line(path: str) -> str | None:
+    try:
+        return Path(path).read_text(encoding="ascii", errors="replace").partition("\n")[0].strip()
+    except OSError:
+        return None
