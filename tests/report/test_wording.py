@@ -1,0 +1,50 @@
+"""Words and orders that several formats share."""
+
+from __future__ import annotations
+
+import pytest
+
+from ckpt_doctor.facts.comparison import Shape
+from ckpt_doctor.facts.report import Evidence, Severity, Side, Status, Verdict
+from ckpt_doctor.report import wording
+from tests.report.sample import cold_cache, inspect_report, order_lost, probe_report
+
+
+def test_headline() -> None:
+    """A comparison shows its ratio, an inspection its findings, a healthy one just that."""
+    assert wording.headline(probe_report()) == "SLOWER 1.53× (1.49–1.57)"
+    findings = (cold_cache(), order_lost(), order_lost(severity=Severity.INFO), order_lost())
+    assert wording.headline(inspect_report(findings=findings)) == "FINDINGS: 1 error, 2 warnings, 1 info"
+    healthy = Verdict(Status.HEALTHY, Side.NONE, None, None, "All there.")
+    assert wording.headline(inspect_report(verdict=healthy, findings=())) == "HEALTHY"
+
+
+def test_order_of_telling() -> None:
+    """The cause leads even where another costs more, and lasting costs come before one-time ones."""
+    once = cold_cache(code="DAT202", shape=Shape.ONE_TIME, delta_s=60.0)
+    lasting = cold_cache(code="CMP305", delta_s=0.5)
+    report = probe_report(findings=(once, lasting, order_lost(), cold_cache()))
+    codes = [finding.code for finding in wording.by_cost(report)]
+    assert codes == ["DAT203", "CMP305", "DAT202", "DAT201"]
+
+
+def test_cost() -> None:
+    """A cost is per step for lasting shapes, in all for one-time ones, and absent where unknown."""
+    assert wording.cost(cold_cache()) == "+17.1 ms/step, 96 % of the slowdown"
+    assert wording.cost(cold_cache(shape=Shape.ONE_TIME, share_ratio=None, delta_s=2.8)) == "+2.80 s once"
+    assert wording.cost(order_lost()) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (None, "s", "unknown"),
+        (True, None, "yes"),
+        (False, None, "no"),
+        ("fork", None, "fork"),
+        (2, "s", "2.00 s"),
+    ],
+)
+def test_evidence_values(value: float | str | bool | None, unit: str | None, text: str) -> None:
+    """Every type of evidence has its words; what is missing is unknown, not zero."""
+    assert wording.evidence_value(Evidence("x", value, unit, "agent")) == text
