@@ -1,0 +1,311 @@
+"""One run of the user's command under the probe's control: it can be let go for so many steps."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ckpt_doctor.agent.control import NEVER, PREFIX, Control
+from ckpt_doctor.agent.files import LOG
+from ckpt_doctor.agent.options import AgentOptions
+from ckpt_doctor.errors import ScriptError
+from ckpt_doctor.facts.run import Turn
+from ckpt_doctor.probe import tree, warden
+from ckpt_doctor.probe.recording import RecordingWriter
+from ckpt_doctor.probe.sampler import Sampler
+from ckpt_doctor.probe.stacks import StackSampler
+
+INJECT = Path(__file__).resolve().parent.parent / "agent" / "inject"
+TAIL_LINES = 12
+_POLL_S = 0.001
+_SLOW_POLL_S = 0.02
+_END_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended by itself."""
+
+    exit_code: int | None
+    error: str | None
+    """Why the command could not even be started."""
+
+
+class Arm:
+    """One run: started under a warden, sampled from outside, held at step ends, ended as by a crash."""
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        folder: Path,
+        options: AgentOptions,
+        environment: Mapping[str, str],
+        recorded_options: Mapping[str, object],
+    ) -> None:
+        self.name = name
+        self.command = tuple(command)
+        self.recording = RecordingWriter(folder, command, name, recorded_options)
+        self.folder = folder
+        self._options = options
+        self._environment = environment
+        self._controls: dict[int, Control] = {}
+        self._warden: subprocess.Popen[bytes] | None = None
+        self._sampler: Sampler | None = None
+        self._stacks = StackSampler(folder)
+        self._stopped = False
+
+    # --- life ------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start the command.
+
+        Raises:
+            ScriptError: It cannot be started.
+        """
+        with (self.folder / "stdout.log").open("wb") as out, (self.folder / "stderr.log").open("wb") as errors:
+            self._warden = subprocess.Popen(
+                [sys.executable, "-I", "-S", warden.__file__, str(os.getpid()), str(self._status), *self.command],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=errors,
+                env=with_agent(self._environment, self._options),
+                start_new_session=True,
+            )
+        self._sampler = Sampler(self._warden.pid, self.recording)
+
+    def end(self, **outcome: object) -> None:
+        """End the run as a crash would, if it still lives, and finish its recording."""
+        if self._warden is None:
+            return
+        ended = self.ended()
+        self._stacks.close()
+        if self._sampler is not None:
+            self._sampler.close()
+        self._warden.terminate()
+        try:
+            self._warden.wait(_END_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._warden.kill()
+            self._warden.wait()
+        for control in self._controls.values():
+            control.close()
+        self._controls.clear()
+        self.recording.finish(
+            ended_by="itself" if ended is not None else "doctor",
+            exit_code=ended.exit_code if ended is not None else None,
+            not_measured={"stacks": self._stacks.why_not} if self._stacks.why_not else {},
+            **outcome,
+        )
+        self._warden = None
+
+    def ended(self) -> Ended | None:
+        """How the run ended by itself; None while it lives."""
+        if self._warden is None:
+            return None
+        if self._status.exists():
+            status = json.loads(self._status.read_text(encoding="utf-8"))
+            return Ended(status["exit_code"], status["error"])
+        code = self._warden.poll()
+        return None if code is None else Ended(code, "the process that watched over it ended")
+
+    @property
+    def _status(self) -> Path:
+        return self.folder / "status.json"
+
+    @property
+    def root(self) -> int:
+        """The process below which all of the run's are."""
+        assert self._warden is not None
+        return self._warden.pid
+
+    # --- what it did so far ----------------------------------------------------------------
+
+    def steps(self) -> int:
+        """Steps that have ended, in the rank that is furthest behind; 0 before the first."""
+        controls = self._training()
+        return min(control.get("steps") for control in controls) if controls else 0
+
+    def count(self, field: str) -> int:
+        """The largest value of a control field (``saves``, ``loads``) over all processes."""
+        self._discover()
+        return max((control.get(field) for control in self._controls.values()), default=0)
+
+    def held(self) -> bool:
+        """Whether all training processes wait at a step's end."""
+        controls = self._training()
+        return bool(controls) and all(control.get("held") for control in controls)
+
+    def any_held(self) -> bool:
+        """Whether any training process waits at a step's end."""
+        return any(control.get("held") for control in self._training())
+
+    def training_processes(self) -> list[tuple[int, int]]:
+        """The processes that train, as (rank, pid)."""
+        return sorted((control.get("rank"), control.get("pid")) for control in self._training())
+
+    def lines(self, letter: str) -> list[list[str]]:
+        """Paths that the run read (``r``), wrote (``w``), moved (``m``) or nearly destroyed (``v``)."""
+        with suppress(OSError):
+            text = (self.folder / LOG).read_text(encoding="utf-8", errors="surrogateescape")
+            rows = [line.split("\t") for line in text.splitlines()]
+            return [row[1:] for row in rows if row[0] == letter]
+        return []
+
+    def loaded_paths(self) -> list[str]:
+        """Paths of the checkpoint loads that the agent saw."""
+        paths: list[str] = []
+        for journal in self.folder.glob("rank*.jsonl"):
+            for line in journal.read_text(encoding="utf-8").splitlines():
+                if line.startswith('["e","load"'):
+                    path = json.loads(line)[5].get("path")
+                    paths += [path] if path else []
+        return paths
+
+    def tail(self) -> list[str]:
+        """The last lines that the run printed to its standard error, or else to its output."""
+        for name in ("stderr.log", "stdout.log"):
+            with suppress(OSError), (self.folder / name).open("rb") as file:
+                file.seek(max(0, os.path.getsize(file.name) - 16_384))
+                lines = file.read().decode("utf-8", "replace").replace("\r", "\n").splitlines()
+                lines = [line.rstrip() for line in lines if line.strip()]
+                if lines:
+                    return lines[-TAIL_LINES:]
+        return []
+
+    # --- control ---------------------------------------------------------------------------
+
+    def ask_fingerprint(self) -> None:
+        """Have every training process describe itself at its next step's end."""
+        for control in self._training():
+            control.put("fingerprints", control.get("fingerprints") + 1)
+
+    def stop_holding_on_save(self) -> None:
+        """Let saves pass from now on."""
+        for control in self._training():
+            control.put("hold_on_save", 0)
+
+    def release_once(self) -> None:
+        """Let held processes go on to the next save."""
+        for control in self._training():
+            control.put("hold_at", NEVER)
+
+    def start_stacks(self) -> None:
+        """Attach the stack samplers; they wait until a turn wants them."""
+        self._stacks.start(self.training_processes())
+
+    def pause_stacks(self) -> None:
+        """Take no stack samples until the next sampled turn."""
+        self._stacks.pause()
+
+    def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
+        """Wait for a condition; False when the run ended or the time ran out before it came true.
+
+        Raises:
+            ScriptError: The script was about to destroy a file of the user's.
+        """
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            if condition():
+                return True
+            self.refuse_violations()
+            if self.ended() is not None:
+                return condition()
+            time.sleep(_SLOW_POLL_S)
+        return condition()
+
+    def advance(self, steps: int, phase: str, *, sampled: bool = False, timeout_s: float = 600.0) -> Turn | None:
+        """Let the run go on for so many steps and hold it again.
+
+        Returns:
+            The turn, or None when the run ended before it was over.
+
+        Raises:
+            ScriptError: The steps did not come within the time.
+        """
+        target = self.steps() + steps
+        start_s = self._go(target, sampled)
+        deadline = time.monotonic() + timeout_s
+        while not self._held_at(target):
+            if self.ended() is not None:
+                return None
+            if time.monotonic() > deadline:
+                raise ScriptError(
+                    f"the {self.name} run took no {steps} more steps within {timeout_s:.0f} s", tail=self.tail()
+                )
+            time.sleep(_POLL_S)
+        end_s = time.perf_counter()
+        turn = Turn(start_s, end_s, phase, sampled)
+        self._halt(sampled)
+        self.recording.add_turn(turn)
+        return turn
+
+    def halt(self) -> None:
+        """Stop the run's processes where they are held."""
+        self._halt(sampled=False)
+
+    def refuse_violations(self) -> None:
+        """Raise when the script was about to destroy a file that was there before.
+
+        Raises:
+            ScriptError: It was; the file is untouched.
+        """
+        for action, path in self.lines("v"):
+            raise ScriptError(
+                f"the script was about to {action} {path}, which was there before the probe; it was stopped, "
+                "and the file is as it was",
+                hint="give the script another output folder, or allow it with --allow-overwrite",
+            )
+
+    def _go(self, hold_at: int, sampled: bool) -> float:
+        assert self._sampler is not None
+        self._sampler.proceed()
+        if self._stopped:
+            tree.proceed(self.root)
+            self._stopped = False
+        if sampled:
+            self._stacks.proceed()
+        start_s = time.perf_counter()
+        for control in self._training():
+            control.put("hold_at", hold_at)
+        return start_s
+
+    def _halt(self, sampled: bool) -> None:
+        assert self._sampler is not None
+        if sampled:
+            self._stacks.pause()
+        tree.stop(self.root)
+        self._stopped = True
+        self._sampler.pause()
+
+    def _held_at(self, target: int) -> bool:
+        return all(c.get("held") and c.get("steps") >= target for c in self._training())
+
+    def _training(self) -> list[Control]:
+        """The control files of the processes that have taken a step, or of all before that."""
+        self._discover()
+        return [control for control in self._controls.values() if control.get("steps")]
+
+    def _discover(self) -> None:
+        for path in self.folder.glob(f"{PREFIX}*"):
+            pid = int(path.name.removeprefix(PREFIX))
+            if pid not in self._controls:
+                with suppress(OSError, ValueError):
+                    control = Control(path)
+                    if control.get("pid"):
+                        self._controls[pid] = control
+                    else:
+                        control.close()
+
+
+def with_agent(environment: Mapping[str, str], options: AgentOptions) -> dict[str, str]:
+    """The environment that brings the agent into every Python process of a run."""
+    paths = [str(INJECT), *filter(None, [environment.get("PYTHONPATH")])]
+    return {**environment, **options.to_environment(), "PYTHONPATH": os.pathsep.join(paths)}

@@ -1,0 +1,61 @@
+"""Makes the command of the resumed run out of the command of the fresh one."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from ckpt_doctor.errors import UsageError
+
+CHECKPOINT = "{checkpoint}"
+
+
+def resumed(command: Sequence[str], resume_args: str | None, after_args: str | None, checkpoint: str) -> tuple[str, ...]:
+    """The command that resumes from a checkpoint.
+
+    Args:
+        command: The command as it is run fresh.
+        resume_args: Template that is appended; ``{checkpoint}`` stands for the checkpoint.
+        after_args: Template that replaces the script's own arguments instead.
+        checkpoint: What to put in.
+
+    Raises:
+        UsageError: A template cannot be split into words, both are given, or no script is found.
+    """
+    if resume_args is not None and after_args is not None:
+        raise UsageError("--resume-args and --after-args exclude each other", hint="give one of them")
+    if after_args is not None:
+        script, _ = split_script(command)
+        return (*script, *_filled(after_args, checkpoint))
+    if resume_args is not None:
+        return (*command, *_filled(resume_args, checkpoint))
+    return tuple(command)
+
+
+def split_script(command: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Split a command behind its script (``*.py``, or the module of ``-m``) into head and arguments.
+
+    Raises:
+        UsageError: It names no script.
+    """
+    for index, word in enumerate(command):
+        if word in ("-m", "--module") and index + 1 < len(command) and not _is_launcher(command[index + 1]):
+            return tuple(command[: index + 2]), tuple(command[index + 2 :])
+        if word.endswith(".py"):
+            return tuple(command[: index + 1]), tuple(command[index + 1 :])
+    raise UsageError(
+        f"no script is found in: {shlex.join(command)}",
+        hint="--after-args replaces what follows a *.py file or -m MODULE; use --resume-args instead",
+    )
+
+
+def _is_launcher(module: str) -> bool:
+    return module.startswith(("torch.distributed.", "accelerate.", "deepspeed."))
+
+
+def _filled(template: str, checkpoint: str) -> list[str]:
+    try:
+        words = shlex.split(template)
+    except ValueError as error:
+        raise UsageError(f"the template {template!r} cannot be split into words: {error}") from error
+    return [word.replace(CHECKPOINT, checkpoint) for word in words]

@@ -1,0 +1,426 @@
+"""The paired experiment: an uninterrupted run, and one resumed from its checkpoint beside it.
+
+1. The *before* arm runs the command fresh, and is held at the end of the step in which it saves its
+   first checkpoint. From there on it is the control, and goes on as if nothing had happened.
+2. While it is held, the *after* arm is started from the checkpoint: nothing that the control does
+   later can reach what is loaded. It is held as soon as it is as far as the control.
+3. Both take turns of equally many steps, one held and stopped while the other runs, so that what
+   the machine does to one it does to the other. Between turns the page cache is put back to what it
+   was at the save: whichever arm reads a page first would pay for both.
+
+A turn ends at the end of a step, at a step number fixed beforehand, so no step is cut, and long
+steps are neither more nor less likely to be counted than short ones.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import socket
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import psutil
+
+from ckpt_doctor.agent.options import AgentOptions
+from ckpt_doctor.errors import InputError, ScriptError
+from ckpt_doctor.facts.run import Turn
+from ckpt_doctor.probe.arm import Arm
+from ckpt_doctor.probe.commands import resumed
+from ckpt_doctor.probe.request import ProbeRequest
+from ckpt_doctor.probe.residency import Residency, evict
+from ckpt_doctor.probe.saved import Save, checkpoint_of, newest, saves
+
+Progress = Callable[[str, "float | None"], None]
+"""Called with what is going on, and how much of it is done (0 to 1) where that is known."""
+
+MIN_TURN_STEPS = 4
+MIN_TURNS = 3
+SIBLINGS = 20_000
+"""Files looked at beside those that were read: the ones that come next lie in the same folders."""
+
+UNSAVED_CONTROL_STEPS = 10
+"""Where the checkpoint is given, the control runs this far before the resumed run is started."""
+
+STEADY_HEAP = {"MALLOC_MMAP_THRESHOLD_": str(32 * 2**20), "MALLOC_TRIM_THRESHOLD_": str(2**30)}
+"""Fixed thresholds (mallopt(3)); the first is the largest that glibc accepts."""
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+MEMORY_MARGIN_RATIO = 1.2
+
+
+@dataclass(frozen=True)
+class ProbeOutcome:
+    """Where a finished probe left its recordings."""
+
+    before: Path
+    after: Path
+    checkpoint: Path
+    warnings: tuple[str, ...]
+
+
+def run(request: ProbeRequest, progress: Progress) -> ProbeOutcome:
+    """Run both arms, and leave no process behind however it ends.
+
+    Raises:
+        UsageError: The request contradicts itself.
+        InputError: The given checkpoint is not there, or the output folder is.
+        ScriptError: The script did not take a step, save, load, or go on.
+    """
+    experiment = _Experiment(request, progress)
+    try:
+        return experiment.run()
+    finally:
+        experiment.end()
+
+
+class _Experiment:
+    def __init__(self, request: ProbeRequest, progress: Progress) -> None:
+        self._request = request
+        self._progress = progress
+        self._started_unix_s = time.time()
+        self._folder = _new_folder(request.output)
+        self._warnings: list[str] = []
+        self._arms: list[Arm] = []
+        self._outcome: dict[str, dict[str, object]] = {}
+
+    def run(self) -> ProbeOutcome:
+        request = self._request
+        given = _given(request.checkpoint)
+        before = self._start_before(hold_at=UNSAVED_CONTROL_STEPS if given else None)
+        checkpoint, origin = (given, UNSAVED_CONTROL_STEPS - 1) if given else self._wait_for_save(before)
+        self._outcome["before"] = {"origin_step": origin, "checkpoint": str(checkpoint)}
+        alive = before.ended() is None
+        residency = Residency(self._data_files(before))
+        if alive:
+            before.halt()
+            self._note_memory(before)
+        if request.cold_cache:
+            evict(_read_files(before))
+        after = self._start_after(before, checkpoint, self._after_start_steps(before, origin, alive))
+        self._check_load(after, checkpoint)
+        if alive and self._alternate:
+            self._run_one_after_the_other(before, after)
+        elif alive:
+            self._take_turns(before, after, residency)
+        self._progress("ending both runs", None)
+        return ProbeOutcome(before.folder, after.folder, checkpoint, tuple(self._warnings))
+
+    def end(self) -> None:
+        """End both arms and finish their recordings."""
+        for arm in self._arms:
+            arm.end(**self._outcome.get(arm.name, {}))
+
+    # --- the arms --------------------------------------------------------------------------
+
+    def _start_before(self, hold_at: int | None) -> Arm:
+        request = self._request
+        before = self._arm("before", request.command, hold_at=hold_at, hold_on_save=hold_at is None)
+        self._progress(f"fresh run: {shlex.join(request.command)}", None)
+        before.start()
+        self._wait_first_step(before, "fresh")
+        if hold_at is not None and not before.wait_until(before.any_held, request.save_timeout_s):
+            raise _not_far_enough(before, hold_at)
+        return before
+
+    def _start_after(self, before: Arm, checkpoint: Path, steps: int) -> Arm:
+        request = self._request
+        command = resumed(request.command, request.resume_args, request.after_args, str(checkpoint))
+        after = self._arm("after", command, hold_at=steps, second=True)
+        self._outcome["after"] = {"origin_step": 0, "checkpoint": str(checkpoint)}
+        self._progress(f"resumed run: {shlex.join(command)}", None)
+        start_s = time.perf_counter()
+        after.start()
+        self._wait_first_step(after, "resumed")
+        if not after.wait_until(after.held, request.save_timeout_s) and after.ended() is None:
+            raise ScriptError(f"the resumed run took no {steps} steps within {request.save_timeout_s:.0f} s")
+        if after.ended() is None:
+            after.halt()
+        after.recording.add_turn(Turn(start_s, time.perf_counter(), "alone", sampled=False))
+        return after
+
+    def _arm(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        hold_at: int | None,
+        hold_on_save: bool = False,
+        second: bool = False,
+    ) -> Arm:
+        request = self._request
+        folder = self._folder / name
+        options = AgentOptions(
+            recording=str(folder),
+            watch_files=True,
+            protect_since=None if request.allow_overwrite else self._started_unix_s,
+            hold_on_save=hold_on_save,
+            hold_at=hold_at,
+            allow_tracing=request.stacks,
+        )
+        recorded = {key: value for key, value in asdict(request).items() if key not in ("command", "output")}
+        arm = Arm(name, command, folder, options, _environment(request, second=second), recorded)
+        self._arms.append(arm)
+        return arm
+
+    def _wait_first_step(self, arm: Arm, which: str) -> None:
+        timeout_s = self._request.first_step_timeout_s
+        if arm.wait_until(lambda: arm.steps() > 0, timeout_s):
+            return
+        ended = arm.ended()
+        if ended is None:
+            raise ScriptError(
+                f"the {which} run took no optimizer step within {timeout_s:.0f} s",
+                hint="a longer --first-step-timeout, if it is only slow to start",
+                tail=arm.tail(),
+            )
+        if ended.error is not None:
+            raise ScriptError(f"the {which} run could not be started: {ended.error}")
+        hint = None if which == "fresh" else f"the command was: {shlex.join(arm.command)}"
+        raise ScriptError(
+            f"the {which} run ended {_how(ended.exit_code)} before its first optimizer step",
+            hint=hint,
+            tail=arm.tail(),
+        )
+
+    def _after_start_steps(self, before: Arm, origin: int, alive: bool) -> int:
+        """How many steps the resumed run takes before it is held: as many as the control has taken."""
+        if not alive:
+            return min(self._request.steps, before.steps())
+        return max(1, before.steps() - origin)
+
+    # --- the checkpoint --------------------------------------------------------------------
+
+    def _wait_for_save(self, before: Arm) -> tuple[Path, int]:
+        """Wait for a save that can be resumed from; returns it and the step in which it was made."""
+        request = self._request
+        self._progress("fresh run: waiting for its checkpoint", None)
+        deadline = time.monotonic() + request.save_timeout_s
+        seen = 0
+        while True:
+            in_time = before.wait_until(lambda: self._save_seen(before), deadline - time.monotonic())
+            every = saves(before.folder.glob("rank*.jsonl"))
+            checkpoint = self._newest_match() or checkpoint_of(every[seen:], *_written(before))
+            if checkpoint is not None:
+                before.stop_holding_on_save()
+                step = every[-1].step if every and request.checkpoint_path is None else before.steps()
+                return checkpoint.absolute(), step
+            if not in_time:
+                raise self._no_save(before)
+            seen = len(every)
+            before.release_once()
+
+    def _save_seen(self, before: Arm) -> bool:
+        if self._request.checkpoint_path is not None:
+            return self._newest_match() is not None
+        return before.any_held()
+
+    def _newest_match(self) -> Path | None:
+        pattern = self._request.checkpoint_path
+        return None if pattern is None else newest(pattern, self._started_unix_s)
+
+    def _no_save(self, before: Arm) -> ScriptError:
+        ended = before.ended()
+        hint = "save earlier, name the file with --checkpoint-path, or give one with --checkpoint"
+        if ended is not None and ended.exit_code:
+            return ScriptError(f"the fresh run ended {_how(ended.exit_code)} before it saved", tail=before.tail())
+        if ended is not None:
+            return ScriptError(f"the fresh run ended after {before.steps()} steps without a save that was seen", hint=hint)
+        return ScriptError(
+            f"no checkpoint save was seen within {self._request.save_timeout_s:.0f} s ({before.steps()} steps)",
+            hint=f"{hint}; or wait longer with --save-timeout",
+        )
+
+    def _check_load(self, after: Arm, checkpoint: Path) -> None:
+        """Raise unless the resumed run has read the checkpoint.
+
+        Raises:
+            ScriptError: It has not: then both runs are fresh ones, and nothing can be compared.
+        """
+        loaded = [path for (path,) in after.lines("r")] + after.loaded_paths()
+        if any(_within(path, checkpoint) for path in loaded):
+            return
+        others = sorted({path for path in loaded if self._made_by_probe(path)})
+        if others:
+            self._warnings.append(f"the resumed run loaded {others[0]}, not {checkpoint}")
+            return
+        raise ScriptError(
+            f"the resumed run never read {checkpoint}: it started afresh",
+            hint=f"tell how to resume with --resume-args '... {{checkpoint}}'; the command was: {shlex.join(after.command)}",
+            tail=after.tail(),
+        )
+
+    def _made_by_probe(self, path: str) -> bool:
+        saved = {save.path for save in saves(self._folder.glob("before/rank*.jsonl"))}
+        try:
+            return path in saved and os.stat(path).st_mtime >= self._started_unix_s
+        except OSError:
+            return False
+
+    # --- the measurement -------------------------------------------------------------------
+
+    def _take_turns(self, before: Arm, after: Arm, residency: Residency) -> None:
+        request = self._request
+        if request.stacks:
+            for arm in (before, after):
+                arm.start_stacks()
+            time.sleep(1.0)  # py-spy reads the symbols of all libraries first
+            for arm in (before, after):
+                arm.pause_stacks()
+        steps, taken, round_number = MIN_TURN_STEPS, 0, 0
+        began_s = time.monotonic()
+        while round_number <= request.turns and taken < request.steps:
+            sampled = request.stacks and round_number % 2 == 1
+            order = (before, after) if round_number % 2 == 0 else (after, before)
+            if round_number in (1, request.turns):
+                before.ask_fingerprint()
+                after.ask_fingerprint()
+            lengths = [self._turn(arm, steps, residency, sampled) for arm in order]
+            if None in lengths:
+                return
+            spent_s = time.monotonic() - began_s
+            done = max(round_number / request.turns, spent_s / request.budget_s)
+            self._progress(f"turn {round_number} of {request.turns}, {steps} steps each", min(1.0, done))
+            if spent_s > request.budget_s and round_number >= MIN_TURNS:
+                self._warnings.append(f"the time budget of {request.budget_s:.0f} s ended after {round_number} turns")
+                return
+            taken += steps
+            control_s = lengths[order.index(before)]
+            assert control_s is not None
+            steps = max(MIN_TURN_STEPS, round(request.turn_s / (control_s / steps)))
+            steps = min(steps, max(1, request.steps - taken))
+            round_number += 1
+
+    def _turn(self, arm: Arm, steps: int, residency: Residency, sampled: bool) -> float | None:
+        """One arm's turn; returns its length, or None when the run ended."""
+        residency.restore(_read_files(arm))
+        turn = arm.advance(steps, "interleaved", sampled=sampled)
+        if turn is None:
+            self._check_end(arm)
+            return None
+        return turn.t_end_s - turn.t_start_s
+
+    def _run_one_after_the_other(self, before: Arm, after: Arm) -> None:
+        """Give each arm one long stretch of the same steps: what is left without memory for both."""
+        request = self._request
+        steps = MIN_TURN_STEPS
+        turn = before.advance(steps, "alone")
+        if turn is not None:
+            step_s = (turn.t_end_s - turn.t_start_s) / steps
+            steps = min(request.steps, max(MIN_TURN_STEPS, round(request.turns * request.turn_s / step_s)))
+        for arm, count in ((before, steps), (after, steps + MIN_TURN_STEPS)):
+            self._progress(f"{arm.name} run: {count} steps", None)
+            if arm.advance(count, "alone") is None:
+                self._check_end(arm)
+
+    def _check_end(self, arm: Arm) -> None:
+        """A run may end by itself before all steps are taken, unless it failed.
+
+        Raises:
+            ScriptError: It ended with an error.
+        """
+        arm.refuse_violations()
+        ended = arm.ended()
+        if ended is not None and ended.exit_code:
+            raise ScriptError(f"the {arm.name} run ended {_how(ended.exit_code)} after {arm.steps()} steps", tail=arm.tail())
+        self._warnings.append(f"the {arm.name} run ended by itself after {arm.steps()} steps")
+
+    # --- the machine -----------------------------------------------------------------------
+
+    @property
+    def _alternate(self) -> bool:
+        return self._request.alternate
+
+    def _note_memory(self, before: Arm) -> None:
+        """Fall back to one arm after the other where memory does not hold two."""
+        try:
+            tree = psutil.Process(before.root).children(recursive=True)
+            need_bytes = sum(process.memory_info().rss for process in tree) * MEMORY_MARGIN_RATIO
+        except psutil.Error:
+            return
+        free_bytes = psutil.virtual_memory().available
+        if need_bytes > free_bytes:
+            raise ScriptError(
+                f"there is no memory for a second run beside the first ({free_bytes / 2**30:.1f} GiB free)",
+                hint="record both runs one after the other: ckpt-doctor record, then ckpt-doctor compare",
+            )
+
+    def _data_files(self, before: Arm) -> Iterable[Path]:
+        """The files that the run has read, and those beside them, which it may read next."""
+        read = _read_files(before)
+        folders = {path.parent for path in read}
+        beside: set[Path] = set(read)
+        for folder in folders:
+            try:
+                with os.scandir(folder) as entries:
+                    beside.update(Path(entry.path) for entry in entries if entry.is_file())
+            except OSError:
+                continue
+            if len(beside) > SIBLINGS:
+                break
+        return beside
+
+
+def _read_files(arm: Arm) -> list[Path]:
+    return [Path(path) for (path,) in arm.lines("r")]
+
+
+def _written(arm: Arm) -> tuple[list[str], list[list[str]]]:
+    return [path for (path,) in arm.lines("w")], arm.lines("m")
+
+
+def _given(checkpoint: str | None) -> Path | None:
+    if checkpoint is None:
+        return None
+    path = Path(checkpoint).absolute()
+    if not path.exists():
+        raise InputError(f"{checkpoint}: there is no such checkpoint", hint="give a file or folder that exists")
+    return path
+
+
+def _within(path: str, checkpoint: Path) -> bool:
+    real, target = os.path.realpath(path), os.path.realpath(checkpoint)
+    return real == target or real.startswith(target + os.sep)
+
+
+def _new_folder(output: Path | None) -> Path:
+    folder = output or Path("ckpt-doctor") / time.strftime("probe-%Y%m%d-%H%M%S")
+    folder = folder.absolute()
+    if folder.exists() and any(folder.iterdir()):
+        raise InputError(f"{folder} is there already and not empty", hint="give a new folder with -o")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _environment(request: ProbeRequest, *, second: bool) -> Mapping[str, str]:
+    environment = dict(os.environ)
+    if request.threads is not None:
+        environment.update(dict.fromkeys(THREAD_VARIABLES, str(request.threads)))
+    if request.steady_heap:
+        environment.update(STEADY_HEAP)
+    if second:
+        # The first arm holds the launcher's port; torchrun reads its default from PET_*.
+        port = str(_free_port())
+        environment.setdefault("PET_MASTER_PORT", port)
+        if "MASTER_PORT" in environment:
+            environment["MASTER_PORT"] = port
+    return environment
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _how(exit_code: int | None) -> str:
+    if exit_code is None:
+        return "without an exit code"
+    return f"by signal {-exit_code}" if exit_code < 0 else f"with exit code {exit_code}"
+
+
+def _not_far_enough(arm: Arm, steps: int) -> ScriptError:
+    return ScriptError(f"the {arm.name} run took fewer than {steps} steps ({arm.steps()})", tail=arm.tail())

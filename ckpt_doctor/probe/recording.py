@@ -1,0 +1,63 @@
+"""Writes what is known about a run from outside into its recording folder.
+
+``recording.json`` is the header, written first; ``trailer.json`` is written last, so a folder
+without it belongs to a run that was cut short. Times are seconds on the machine's monotonic clock.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple
+from pathlib import Path
+
+from ckpt_doctor.facts.run import HostSample, ProcessSample, Turn
+
+VERSION = 1
+KIND = "ckpt-doctor recording"
+HEADER, TRAILER, SAMPLES, TURNS = "recording.json", "trailer.json", "samples.jsonl", "turns.jsonl"
+
+
+class RecordingWriter:
+    """One recording folder, from the side of the doctor."""
+
+    def __init__(
+        self, path: Path, command: Sequence[str], arm: str | None, options: Mapping[str, object]
+    ) -> None:
+        self.path = path
+        path.mkdir(parents=True)
+        header = {
+            "kind": KIND,
+            "version": VERSION,
+            "command": list(command),
+            "cwd": str(Path.cwd()),
+            "host": socket.gethostname(),
+            "created_unix_s": time.time(),
+            "arm": arm,
+            "options": dict(options),
+        }
+        (path / HEADER).write_text(json.dumps(header, indent=1), encoding="utf-8")
+        self._lock = threading.Lock()
+
+    def add_sample(self, process: ProcessSample | None, host: HostSample) -> None:
+        """Append one sample of the process tree and the machine."""
+        lines = [["host", *astuple(host)]]
+        if process is not None:
+            lines.append(["tree", *astuple(process)])
+        self._append(SAMPLES, lines)
+
+    def add_turn(self, turn: Turn) -> None:
+        """Append one turn."""
+        self._append(TURNS, [["turn", *astuple(turn)]])
+
+    def finish(self, **outcome: object) -> None:
+        """Write the trailer: ``ended_by``, ``exit_code``, ``origin_step``, ``checkpoint``, ``not_measured``."""
+        (self.path / TRAILER).write_text(json.dumps(outcome, indent=1), encoding="utf-8")
+
+    def _append(self, name: str, lines: Sequence[Sequence[object]]) -> None:
+        text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+        with self._lock, (self.path / name).open("a", encoding="utf-8") as file:
+            file.write(text)
