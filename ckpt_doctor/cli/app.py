@@ -1,7 +1,7 @@
 """The command ``ckpt-doctor``: its subcommands, and the one place where errors become words and exit codes.
 
-What a command needs beyond its options is imported when it runs: ``--help``, ``--version`` and
-shell completion must answer at once.
+What is slow to import is imported when a command runs: ``--help``, ``--version`` and shell
+completion must answer at once.
 """
 
 from __future__ import annotations
@@ -15,12 +15,10 @@ from typing import Annotated
 import typer
 
 from ckpt_doctor import __version__
-from ckpt_doctor.cli import compare, env, explain, inspect, probe, record
+from ckpt_doctor.cli import compare, demo, env, explain, inspect, probe, record
 from ckpt_doctor.cli.exit_codes import ExitCode
+from ckpt_doctor.cli.messages import PROGRAM, tell, tell_line
 from ckpt_doctor.errors import CkptDoctorError
-from ckpt_doctor.report.terminal.harmless import harmless
-
-PROGRAM = "ckpt-doctor"
 
 _USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 """Base of typer's errors of usage, which has no public name that all its versions share."""
@@ -47,7 +45,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (inspect, probe, record, compare, explain, env):
+for _command in (inspect, probe, record, compare, explain, demo, env):
     _command.add_to(app)
 
 
@@ -74,14 +72,16 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return ExitCode.INTERRUPTED
     except CkptDoctorError as error:
-        _tell(error, settings)
+        _show_traceback(error, settings)
+        tell(error)
     except _USAGE_ERROR as error:
         _tell_usage(error)
     except SystemExit:
         # Typer exits with 1 where its reader has gone away; 1 would mean findings.
         return ExitCode.COULD_NOT_RUN
     except Exception as error:  # noqa: BLE001 - a crash of our own must not look like findings
-        _tell_crash(error, settings)
+        _show_traceback(error, settings)
+        _tell_crash(error)
     else:
         return int(code or ExitCode.OK)
     return ExitCode.COULD_NOT_RUN
@@ -108,33 +108,20 @@ def _options(
         raise typer.Exit(ExitCode.COULD_NOT_RUN)
 
 
-def _tell(error: CkptDoctorError, settings: Settings) -> None:
+def _show_traceback(error: Exception, settings: Settings) -> None:
     if settings.debug:
         traceback.print_exception(error)
-    _print_error(error.what)
-    for line in error.tail:
-        sys.stderr.write(f"  | {harmless(line)}\n")
-    if error.hint is not None:
-        sys.stderr.write(f"  {harmless(error.hint)}\n")
 
 
-def _tell_usage(error: BaseException) -> None:
+def _tell_usage(error: Exception) -> None:
     message = error.format_message() if hasattr(error, "format_message") else str(error)
     context = getattr(error, "ctx", None)
-    _print_error(message)
+    tell_line(message)
     sys.stderr.write(f"  Try '{context.command_path if context else PROGRAM} --help'.\n")
 
 
-def _tell_crash(error: Exception, settings: Settings) -> None:
-    if settings.debug:
-        traceback.print_exception(error)
+def _tell_crash(error: Exception) -> None:
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    _print_error(f"internal error: {type(error).__name__}: {error} (line {frame.lineno} of {frame.filename})")
-    if not settings.debug:
-        sys.stderr.write(
-            "  This is a fault of ckpt-doctor; --debug before the command shows the traceback.\n"
-        )
-
-
-def _print_error(message: str) -> None:
-    sys.stderr.write(f"{PROGRAM}: {harmless(message)}\n")
+    where = f"line {frame.lineno} of {frame.filename}"
+    tell_line(f"internal error: {type(error).__name__}: {error} ({where})")
+    sys.stderr.write("  This is a fault of ckpt-doctor; --debug before the command shows the traceback.\n")

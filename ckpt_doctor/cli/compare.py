@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ckpt_doctor import doctor
 from ckpt_doctor.cli import progress
 from ckpt_doctor.cli.options import FailOn, FormatName, Ignored, InconclusiveOk, OutputFiles
 from ckpt_doctor.cli.output import Destinations
@@ -38,8 +39,6 @@ def compare(
     Recordings are the folders that `record` and `probe` write. Runs that were recorded one after
     the other on a shared machine differ by more than a resume; `probe` interleaves them.
     """
-    from ckpt_doctor import doctor
-
     destinations = Destinations(format_name, output)
     policy = project_policy(
         Path.cwd(), ignored=ignored or (), fail_on=fail_on, inconclusive_ok=inconclusive_ok

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ckpt_doctor import doctor
 from ckpt_doctor.cli import progress
 from ckpt_doctor.cli.options import FailOn, FormatName, Ignored, InconclusiveOk, OutputFiles
 from ckpt_doctor.cli.output import Destinations
@@ -125,8 +126,6 @@ def probe(
     control; then it is started again so that it resumes from that checkpoint. Both take turns
     over the same steps. Our options stand before the script; everything behind it is its own.
     """
-    from ckpt_doctor import doctor
-
     destinations = Destinations(format_name, output)
     policy = project_policy(
         Path.cwd(), ignored=ignored or (), fail_on=fail_on, inconclusive_ok=inconclusive_ok
@@ -152,5 +151,5 @@ def probe(
         output=recordings,
     )
     with progress.shown() as show:
-        report = doctor.probe(request, show)
+        report = doctor.probe(request, policy, show)
     raise typer.Exit(destinations.deliver(report, policy))

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ckpt_doctor import doctor
 from ckpt_doctor.cli.script import CONTEXT, option_names, script_command
 
 _EXAMPLES = """\b
@@ -40,7 +41,5 @@ def record(
     The script is not edited; its output, its exit code and its random numbers stay as they are.
     The exit code is the script's own (128 + n where signal n ended it); 2 where it could not be started.
     """
-    from ckpt_doctor import doctor
-
     command = script_command(words, option_names(context))
     raise typer.Exit(doctor.record(command, output))
