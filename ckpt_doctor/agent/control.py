@@ -20,8 +20,6 @@ _FIELDS = (
     "rank",  # agent: its rank
     "steps",  # agent: steps that have ended
     "held",  # agent: 1 while the process waits at a step's end
-    "saves",  # agent: saves that it has seen
-    "loads",  # agent: loads that it has seen
     "hold_at",  # probe: wait at the end of the step that makes ``steps`` this number
     "hold_on_save",  # probe: 1 to wait at the end of each step in which a checkpoint was saved
     "fingerprints",  # probe: how many fingerprints it has asked for

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
+from typing import NamedTuple
 
 from ckpt_doctor.agent import control as shared
 from ckpt_doctor.agent import files
@@ -32,6 +33,13 @@ MAX_DIGESTS = 16
 
 HOOK_TIMES_KEPT = 2048
 RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
+
+
+class _Output(NamedTuple):
+    """Where a process that trains writes to."""
+
+    journal: Journal
+    control: shared.Control
 
 
 class Agent:
@@ -57,8 +65,7 @@ class Agent:
         self.push, self.pop, self.pop_into = self._clock.push, self._clock.pop, self._clock.pop_into
         self._thread = threading.main_thread().ident
         self._pid = os.getpid()
-        self._journal: Journal | None = None
-        self._control: shared.Control | None = None
+        self._output: _Output | None = None
         self._early: list[object] = []
         self._counters: dict[str, float] = {}
         self._digests: list[str] = []
@@ -87,7 +94,7 @@ class Agent:
         counters = self._counters
         counters[name] = counters.get(name, 0) + amount
 
-    def event(self, signal: str, duration_s: float | None = None, **fields: object) -> None:
+    def event(self, signal: str, duration_s: float | None = None, /, **fields: object) -> None:
         """Record that something happened, during the current step."""
         self._add(["e", signal, perf_counter(), self._step, duration_s, fields])
 
@@ -115,11 +122,9 @@ class Agent:
     def checkpoint_touched(self, signal: str, duration_s: float, **fields: object) -> None:
         """Record a checkpoint save or load, at once: the probe waits for them."""
         self.event(signal, duration_s, **fields)
-        if self._register():
-            assert self._control is not None and self._journal is not None
-            field = "saves" if signal == "save" else "loads"
-            self._control.put(field, self._control.get(field) + 1)
-            self._journal.flush()
+        output = self._register()
+        if output is not None:
+            output.journal.flush()
         self._saved = self._saved or signal == "save"
 
     def about_to_write(self, path: str) -> None:
@@ -163,38 +168,37 @@ class Agent:
         """Write down the step that ends at ``now``; what follows here is in no step."""
         if self._step == 0:
             self._thread = threading.get_ident()
-        if not self._register():
+        output = self._register()
+        if output is None:
             return
-        assert self._journal is not None and self._control is not None
         totals = self._clock.take(now)
         for read in self._readers:
             self._counters.update(read())
         seconds = [round(s, 7) for s in totals]
-        self._journal.add(
+        output.journal.add(
             ["s", self._step, self._step_start_s, now, seconds[:OBSERVER], seconds[OBSERVER], self._counters]
             + ([" ".join(self._digests)] if self._digests else [])
         )
         self._counters = {}
         self._digests = []
         self._step += 1
-        self._control.put("steps", self._step)
-        self._between_steps(now)
+        output.control.put("steps", self._step)
+        self._between_steps(output, now)
         start = perf_counter()
         if len(self._hook_times) < HOOK_TIMES_KEPT:
             self._hook_times.append(start - now + totals[OBSERVER])
-        self._step_start_s = self._wait_if_held(start)
+        self._step_start_s = self._wait_if_held(output, start)
         self._clock.start(self._step_start_s)
 
-    def _between_steps(self, now: float) -> None:
-        assert self._journal is not None and self._control is not None
-        asked = self._control.get("fingerprints")
+    def _between_steps(self, output: _Output, now: float) -> None:
+        asked = output.control.get("fingerprints")
         if self._step >= self._next_fingerprint or asked > self._fingerprints_done:
             self._fingerprints_done = asked
             if self._step >= self._next_fingerprint:
                 self._next_fingerprint *= 2
             self._take_fingerprint()
         if now - self._flushed_s > FLUSH_EVERY_S:
-            self._journal.flush()
+            output.journal.flush()
             self._flushed_s = now
 
     def _take_fingerprint(self) -> None:
@@ -206,35 +210,45 @@ class Agent:
                 self.cannot_measure("fingerprint", f"{type(error).__name__}: {error}")
         self._add(["f", self._step, values])
 
-    def _wait_if_held(self, now: float) -> float:
+    def _wait_if_held(self, output: _Output, now: float) -> float:
         """Wait while the probe wants this process held; returns the moment it may go on."""
-        assert self._journal is not None and self._control is not None
         saved, self._saved = self._saved, False
-        if self._control.get("hold_at") > self._step:
-            if not (saved and self._control.get("hold_on_save")):
+        control = output.control
+        if control.get("hold_at") > self._step:
+            if not (saved and control.get("hold_on_save")):
                 return now
-            self._control.put("hold_at", self._step)
-        self._journal.flush()
-        self._control.put("held", 1)
-        while self._control.get("hold_at") <= self._step:
+            control.put("hold_at", self._step)
+        output.journal.flush()
+        control.put("held", 1)
+        while control.get("hold_at") <= self._step:
             time.sleep(0.0005)
-        self._control.put("held", 0)
+        control.put("held", 0)
         return perf_counter()
 
     # --- the journal -----------------------------------------------------------------------
 
     def _add(self, line: object) -> None:
-        if self._journal is not None:
-            self._journal.add(line)
+        if self._output is not None:
+            self._output.journal.add(line)
         else:
             self._early.append(line)
 
-    def _register(self) -> bool:
-        """Open this process's journal and control file, if that has not been done."""
-        if self._journal is not None:
-            return True
-        rank = _rank()
-        folder = Path(self._options.recording)
+    def _register(self) -> _Output | None:
+        """This process's journal and control file, opened at the first call; None where that fails."""
+        if self._output is None:
+            rank = _rank()
+            try:
+                self._output = self._open(Path(self._options.recording), rank)
+            except OSError as error:
+                sys.stderr.write(f"ckpt-doctor: not measuring this process: {error}\n")
+                return None
+            for line in self._early:
+                self._output.journal.add(line)
+            self._early = []
+            self._output.journal.flush()
+        return self._output
+
+    def _open(self, folder: Path, rank: int) -> _Output:
         header: dict[str, object] = {
             "rank": rank,
             "node": socket.gethostname(),
@@ -243,30 +257,22 @@ class Agent:
             "unix_minus_monotonic_s": time.time() - perf_counter(),
             "parts": list(PARTS),
         }
-        try:
-            self._journal = Journal(folder / f"rank{rank:05d}-{self._pid}.jsonl", header)
-            self._control = shared.Control(folder / f"{shared.PREFIX}{self._pid}", create=True)
-        except OSError as error:
-            sys.stderr.write(f"ckpt-doctor: not measuring this process: {error}\n")
-            self._journal = None
-            return False
-        self._control.put("hold_at", shared.NEVER if self._options.hold_at is None else self._options.hold_at)
-        self._control.put("hold_on_save", int(self._options.hold_on_save))
-        self._control.put("rank", rank)
-        self._control.put("pid", self._pid)  # last: whoever sees it finds the rest in place
-        for line in self._early:
-            self._journal.add(line)
-        self._early = []
-        self._journal.flush()
-        return True
+        journal = Journal(folder / f"rank{rank:05d}-{self._pid}.jsonl", header)
+        control = shared.Control(folder / f"{shared.PREFIX}{self._pid}", create=True)
+        hold_at = self._options.hold_at
+        control.put("hold_at", shared.NEVER if hold_at is None else hold_at)
+        control.put("hold_on_save", int(self._options.hold_on_save))
+        control.put("rank", rank)
+        control.put("pid", self._pid)  # last: whoever sees it finds the rest in place
+        return _Output(journal, control)
 
     def _end(self, ended_by: str) -> None:
         """Write the trailer; a process without a journal leaves none."""
-        if self._journal is None or os.getpid() != self._pid:
+        if self._output is None or os.getpid() != self._pid:
             return
-        self._journal.add(["t", ended_by, perf_counter(), self.hook_s()])
-        self._journal.close()
-        self._journal = None
+        self._output.journal.add(["t", ended_by, perf_counter(), self.hook_s()])
+        self._output.journal.close()
+        self._output = None
 
     def hook_s(self) -> float | None:
         """Median seconds that the agent takes per step; None before the first step."""

@@ -24,7 +24,9 @@ class Journal:
     """Appends lines to one process's journal; what was added is on disk after ``flush``."""
 
     def __init__(self, path: Path, header: dict[str, object]) -> None:
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._descriptor = os.open(
+            path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644
+        )
         self._pending: list[object] = [{"kind": KIND, "version": VERSION, **header}]
 
     def add(self, line: object) -> None:

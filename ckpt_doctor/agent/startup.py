@@ -10,8 +10,12 @@ from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from ckpt_doctor.agent.options import AgentOptions, from_environment
+
+if TYPE_CHECKING:
+    from ckpt_doctor.agent.core import Agent
 
 
 def begin() -> None:

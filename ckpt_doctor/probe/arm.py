@@ -24,6 +24,8 @@ from ckpt_doctor.probe.stacks import StackSampler
 
 INJECT = Path(__file__).resolve().parent.parent / "agent" / "inject"
 TAIL_LINES = 12
+TURN_TIMEOUT_S = 600.0
+"""A turn holds seconds of steps; evaluation between two of them may take longer."""
 _POLL_S = 0.001
 _SLOW_POLL_S = 0.02
 _END_TIMEOUT_S = 10.0
@@ -61,6 +63,7 @@ class Arm:
         self._sampler: Sampler | None = None
         self._stacks = StackSampler(folder)
         self._stopped = False
+        self._started_s = 0.0
 
     # --- life ------------------------------------------------------------------------------
 
@@ -70,15 +73,18 @@ class Arm:
         Raises:
             ScriptError: It cannot be started.
         """
-        with (self.folder / "stdout.log").open("wb") as out, (self.folder / "stderr.log").open("wb") as errors:
+        watched = [sys.executable, "-I", "-S", warden.__file__, str(os.getpid()), str(self._status)]
+        out_path, errors_path = self.folder / "stdout.log", self.folder / "stderr.log"
+        with out_path.open("wb") as out, errors_path.open("wb") as errors:
             self._warden = subprocess.Popen(
-                [sys.executable, "-I", "-S", warden.__file__, str(os.getpid()), str(self._status), *self.command],
+                [*watched, *self.command],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=errors,
                 env=with_agent(self._environment, self._options),
                 start_new_session=True,
             )
+        self._started_s = time.perf_counter()
         self._sampler = Sampler(self._warden.pid, self.recording)
 
     def end(self, **outcome: object) -> None:
@@ -95,9 +101,11 @@ class Arm:
         except subprocess.TimeoutExpired:
             self._warden.kill()
             self._warden.wait()
-        for control in self._controls.values():
+        for pid, control in self._controls.items():
             control.close()
+            (self.folder / f"{PREFIX}{pid}").unlink(missing_ok=True)
         self._controls.clear()
+        self._status.unlink(missing_ok=True)
         self.recording.finish(
             ended_by="itself" if ended is not None else "doctor",
             exit_code=ended.exit_code if ended is not None else None,
@@ -132,11 +140,6 @@ class Arm:
         """Steps that have ended, in the rank that is furthest behind; 0 before the first."""
         controls = self._training()
         return min(control.get("steps") for control in controls) if controls else 0
-
-    def count(self, field: str) -> int:
-        """The largest value of a control field (``saves``, ``loads``) over all processes."""
-        self._discover()
-        return max((control.get(field) for control in self._controls.values()), default=0)
 
     def held(self) -> bool:
         """Whether all training processes wait at a step's end."""
@@ -221,7 +224,7 @@ class Arm:
             time.sleep(_SLOW_POLL_S)
         return condition()
 
-    def advance(self, steps: int, phase: str, *, sampled: bool = False, timeout_s: float = 600.0) -> Turn | None:
+    def advance(self, steps: int, phase: str, *, sampled: bool = False) -> Turn | None:
         """Let the run go on for so many steps and hold it again.
 
         Returns:
@@ -232,14 +235,13 @@ class Arm:
         """
         target = self.steps() + steps
         start_s = self._go(target, sampled)
-        deadline = time.monotonic() + timeout_s
+        deadline = time.monotonic() + TURN_TIMEOUT_S
         while not self._held_at(target):
             if self.ended() is not None:
                 return None
             if time.monotonic() > deadline:
-                raise ScriptError(
-                    f"the {self.name} run took no {steps} more steps within {timeout_s:.0f} s", tail=self.tail()
-                )
+                what = f"the {self.name} run took no {steps} more steps within {TURN_TIMEOUT_S:.0f} s"
+                raise ScriptError(what, tail=self.tail())
             time.sleep(_POLL_S)
         end_s = time.perf_counter()
         turn = Turn(start_s, end_s, phase, sampled)
@@ -247,8 +249,9 @@ class Arm:
         self.recording.add_turn(turn)
         return turn
 
-    def halt(self) -> None:
-        """Stop the run's processes where they are held."""
+    def halt_alone(self) -> None:
+        """Stop the run's processes where they are held, after a stretch without another arm."""
+        self.recording.add_turn(Turn(self._started_s, time.perf_counter(), "alone", sampled=False))
         self._halt(sampled=False)
 
     def refuse_violations(self) -> None:

@@ -10,7 +10,9 @@ from ckpt_doctor.errors import UsageError
 CHECKPOINT = "{checkpoint}"
 
 
-def resumed(command: Sequence[str], resume_args: str | None, after_args: str | None, checkpoint: str) -> tuple[str, ...]:
+def resumed(
+    command: Sequence[str], resume_args: str | None, after_args: str | None, checkpoint: str
+) -> tuple[str, ...]:
     """The command that resumes from a checkpoint.
 
     Args:

@@ -8,6 +8,9 @@
    the machine does to one it does to the other. Between turns the page cache is put back to what it
    was at the save: whichever arm reads a page first would pay for both.
 
+Where memory does not hold two runs (or on demand), the control runs to its end first, the checkpoint
+is put back as it was at the save, and the resumed run follows.
+
 A turn ends at the end of a step, at a step number fixed beforehand, so no step is cut, and long
 steps are neither more nor less likely to be counted than short ones.
 """
@@ -16,6 +19,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import socket
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,12 +30,11 @@ import psutil
 
 from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.errors import InputError, ScriptError
-from ckpt_doctor.facts.run import Turn
 from ckpt_doctor.probe.arm import Arm
 from ckpt_doctor.probe.commands import resumed
 from ckpt_doctor.probe.request import ProbeRequest
 from ckpt_doctor.probe.residency import Residency, evict
-from ckpt_doctor.probe.saved import Save, checkpoint_of, newest, saves
+from ckpt_doctor.probe.saved import checkpoint_of, newest, saves
 
 Progress = Callable[[str, "float | None"], None]
 """Called with what is going on, and how much of it is done (0 to 1) where that is known."""
@@ -92,18 +95,19 @@ class _Experiment:
         before = self._start_before(hold_at=UNSAVED_CONTROL_STEPS if given else None)
         checkpoint, origin = (given, UNSAVED_CONTROL_STEPS - 1) if given else self._wait_for_save(before)
         self._outcome["before"] = {"origin_step": origin, "checkpoint": str(checkpoint)}
-        alive = before.ended() is None
         residency = Residency(self._data_files(before))
+        alive = before.ended() is None
         if alive:
-            before.halt()
-            self._note_memory(before)
+            before.halt_alone()
+        if alive and (request.alternate or not self._memory_for_two(before)):
+            self._run_control_to_its_end(before, checkpoint)
+            residency.restore(_read_files(before))
+            alive = False
         if request.cold_cache:
             evict(_read_files(before))
         after = self._start_after(before, checkpoint, self._after_start_steps(before, origin, alive))
         self._check_load(after, checkpoint)
-        if alive and self._alternate:
-            self._run_one_after_the_other(before, after)
-        elif alive:
+        if alive:
             self._take_turns(before, after, residency)
         self._progress("ending both runs", None)
         return ProbeOutcome(before.folder, after.folder, checkpoint, tuple(self._warnings))
@@ -131,14 +135,12 @@ class _Experiment:
         after = self._arm("after", command, hold_at=steps, second=True)
         self._outcome["after"] = {"origin_step": 0, "checkpoint": str(checkpoint)}
         self._progress(f"resumed run: {shlex.join(command)}", None)
-        start_s = time.perf_counter()
         after.start()
         self._wait_first_step(after, "resumed")
         if not after.wait_until(after.held, request.save_timeout_s) and after.ended() is None:
             raise ScriptError(f"the resumed run took no {steps} steps within {request.save_timeout_s:.0f} s")
         if after.ended() is None:
-            after.halt()
-        after.recording.add_turn(Turn(start_s, time.perf_counter(), "alone", sampled=False))
+            after.halt_alone()
         return after
 
     def _arm(
@@ -187,9 +189,10 @@ class _Experiment:
 
     def _after_start_steps(self, before: Arm, origin: int, alive: bool) -> int:
         """How many steps the resumed run takes before it is held: as many as the control has taken."""
-        if not alive:
-            return min(self._request.steps, before.steps())
-        return max(1, before.steps() - origin)
+        taken = before.steps() - origin
+        if not alive and taken < MIN_TURN_STEPS:
+            taken = before.steps()  # the script ended at its save: its steps before that are the control
+        return max(1, min(self._request.steps, taken))
 
     # --- the checkpoint --------------------------------------------------------------------
 
@@ -225,13 +228,16 @@ class _Experiment:
         ended = before.ended()
         hint = "save earlier, name the file with --checkpoint-path, or give one with --checkpoint"
         if ended is not None and ended.exit_code:
-            return ScriptError(f"the fresh run ended {_how(ended.exit_code)} before it saved", tail=before.tail())
+            return ScriptError(
+                f"the fresh run ended {_how(ended.exit_code)} before it saved", tail=before.tail()
+            )
         if ended is not None:
-            return ScriptError(f"the fresh run ended after {before.steps()} steps without a save that was seen", hint=hint)
-        return ScriptError(
-            f"no checkpoint save was seen within {self._request.save_timeout_s:.0f} s ({before.steps()} steps)",
-            hint=f"{hint}; or wait longer with --save-timeout",
-        )
+            return ScriptError(
+                f"the fresh run ended after {before.steps()} steps without a save that was seen", hint=hint
+            )
+        what = f"no checkpoint save was seen within {self._request.save_timeout_s:.0f} s"
+        hint = f"{hint}; or wait longer with --save-timeout"
+        return ScriptError(f"{what} ({before.steps()} steps)", hint=hint)
 
     def _check_load(self, after: Arm, checkpoint: Path) -> None:
         """Raise unless the resumed run has read the checkpoint.
@@ -248,7 +254,8 @@ class _Experiment:
             return
         raise ScriptError(
             f"the resumed run never read {checkpoint}: it started afresh",
-            hint=f"tell how to resume with --resume-args '... {{checkpoint}}'; the command was: {shlex.join(after.command)}",
+            hint="tell how to resume with --resume-args '... {checkpoint}'; "
+            f"the command was: {shlex.join(after.command)}",
             tail=after.tail(),
         )
 
@@ -269,7 +276,7 @@ class _Experiment:
             time.sleep(1.0)  # py-spy reads the symbols of all libraries first
             for arm in (before, after):
                 arm.pause_stacks()
-        steps, taken, round_number = MIN_TURN_STEPS, 0, 0
+        steps, taken, round_number, control_s = MIN_TURN_STEPS, 0, 0, 0.0
         began_s = time.monotonic()
         while round_number <= request.turns and taken < request.steps:
             sampled = request.stacks and round_number % 2 == 1
@@ -284,12 +291,13 @@ class _Experiment:
             done = max(round_number / request.turns, spent_s / request.budget_s)
             self._progress(f"turn {round_number} of {request.turns}, {steps} steps each", min(1.0, done))
             if spent_s > request.budget_s and round_number >= MIN_TURNS:
-                self._warnings.append(f"the time budget of {request.budget_s:.0f} s ended after {round_number} turns")
+                self._warnings.append(
+                    f"the time budget of {request.budget_s:.0f} s ended after {round_number} turns"
+                )
                 return
             taken += steps
-            control_s = lengths[order.index(before)]
-            assert control_s is not None
-            steps = max(MIN_TURN_STEPS, round(request.turn_s / (control_s / steps)))
+            control_s += lengths[order.index(before)] or 0.0
+            steps = max(MIN_TURN_STEPS, round(request.turn_s / (control_s / taken)))
             steps = min(steps, max(1, request.steps - taken))
             round_number += 1
 
@@ -302,18 +310,21 @@ class _Experiment:
             return None
         return turn.t_end_s - turn.t_start_s
 
-    def _run_one_after_the_other(self, before: Arm, after: Arm) -> None:
-        """Give each arm one long stretch of the same steps: what is left without memory for both."""
+    def _run_control_to_its_end(self, before: Arm, checkpoint: Path) -> None:
+        """Take all of the control's steps now, keep the checkpoint as it is, and end the control."""
         request = self._request
+        kept = _copy(checkpoint, self._folder / "checkpoint")
         steps = MIN_TURN_STEPS
         turn = before.advance(steps, "alone")
         if turn is not None:
             step_s = (turn.t_end_s - turn.t_start_s) / steps
             steps = min(request.steps, max(MIN_TURN_STEPS, round(request.turns * request.turn_s / step_s)))
-        for arm, count in ((before, steps), (after, steps + MIN_TURN_STEPS)):
-            self._progress(f"{arm.name} run: {count} steps", None)
-            if arm.advance(count, "alone") is None:
-                self._check_end(arm)
+            self._progress(f"fresh run: {steps} steps as the control", None)
+            turn = before.advance(steps, "alone")
+        if turn is None:
+            self._check_end(before)
+        before.end(**self._outcome["before"])
+        _put_back(kept, checkpoint)
 
     def _check_end(self, arm: Arm) -> None:
         """A run may end by itself before all steps are taken, unless it failed.
@@ -324,28 +335,26 @@ class _Experiment:
         arm.refuse_violations()
         ended = arm.ended()
         if ended is not None and ended.exit_code:
-            raise ScriptError(f"the {arm.name} run ended {_how(ended.exit_code)} after {arm.steps()} steps", tail=arm.tail())
+            raise ScriptError(
+                f"the {arm.name} run ended {_how(ended.exit_code)} after {arm.steps()} steps", tail=arm.tail()
+            )
         self._warnings.append(f"the {arm.name} run ended by itself after {arm.steps()} steps")
 
     # --- the machine -----------------------------------------------------------------------
 
-    @property
-    def _alternate(self) -> bool:
-        return self._request.alternate
-
-    def _note_memory(self, before: Arm) -> None:
-        """Fall back to one arm after the other where memory does not hold two."""
+    def _memory_for_two(self, before: Arm) -> bool:
+        """Whether a second run of the same size fits into memory beside the first."""
         try:
             tree = psutil.Process(before.root).children(recursive=True)
             need_bytes = sum(process.memory_info().rss for process in tree) * MEMORY_MARGIN_RATIO
         except psutil.Error:
-            return
-        free_bytes = psutil.virtual_memory().available
-        if need_bytes > free_bytes:
-            raise ScriptError(
-                f"there is no memory for a second run beside the first ({free_bytes / 2**30:.1f} GiB free)",
-                hint="record both runs one after the other: ckpt-doctor record, then ckpt-doctor compare",
-            )
+            return True
+        if need_bytes <= psutil.virtual_memory().available:
+            return True
+        self._warnings.append(
+            "memory does not hold two runs: they ran one after the other, so their times tell less"
+        )
+        return False
 
     def _data_files(self, before: Arm) -> Iterable[Path]:
         """The files that the run has read, and those beside them, which it may read next."""
@@ -376,8 +385,28 @@ def _given(checkpoint: str | None) -> Path | None:
         return None
     path = Path(checkpoint).absolute()
     if not path.exists():
-        raise InputError(f"{checkpoint}: there is no such checkpoint", hint="give a file or folder that exists")
+        raise InputError(
+            f"{checkpoint}: there is no such checkpoint", hint="give a file or folder that exists"
+        )
     return path
+
+
+def _copy(checkpoint: Path, target: Path) -> Path:
+    """Keep a copy of a checkpoint; a later save of the control's may replace it."""
+    if checkpoint.is_dir():
+        shutil.copytree(checkpoint, target)
+    else:
+        shutil.copy2(checkpoint, target)
+    return target
+
+
+def _put_back(kept: Path, checkpoint: Path) -> None:
+    """Put a checkpoint that this probe's run made back to what it was when it was kept."""
+    if checkpoint.is_dir():
+        shutil.copytree(kept, checkpoint, dirs_exist_ok=True)
+    else:
+        checkpoint.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(kept, checkpoint)
 
 
 def _within(path: str, checkpoint: Path) -> bool:

@@ -28,7 +28,7 @@ class RecordingWriter:
         self, path: Path, command: Sequence[str], arm: str | None, options: Mapping[str, object]
     ) -> None:
         self.path = path
-        path.mkdir(parents=True)
+        path.mkdir(parents=True, exist_ok=True)
         header = {
             "kind": KIND,
             "version": VERSION,
@@ -54,7 +54,7 @@ class RecordingWriter:
         self._append(TURNS, [["turn", *astuple(turn)]])
 
     def finish(self, **outcome: object) -> None:
-        """Write the trailer: ``ended_by``, ``exit_code``, ``origin_step``, ``checkpoint``, ``not_measured``."""
+        """Write the trailer: how the run ended, ``origin_step``, ``checkpoint``, ``not_measured``."""
         (self.path / TRAILER).write_text(json.dumps(outcome, indent=1), encoding="utf-8")
 
     def _append(self, name: str, lines: Sequence[Sequence[object]]) -> None:

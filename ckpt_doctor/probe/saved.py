@@ -42,7 +42,9 @@ def saves(journals: Iterable[Path]) -> list[Save]:
     return sorted(found, key=lambda save: save.began_unix_s)
 
 
-def checkpoint_of(saved: Sequence[Save], written: Sequence[str], moves: Sequence[Sequence[str]]) -> Path | None:
+def checkpoint_of(
+    saved: Sequence[Save], written: Sequence[str], moves: Sequence[Sequence[str]]
+) -> Path | None:
     """The file or folder that a group of saves made.
 
     Args:

@@ -88,7 +88,7 @@ def _spy(program: str, pid: int, output: Path) -> subprocess.Popen[bytes]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         start_new_session=True,
-        preexec_fn=_end_with_parent,  # noqa: PLW1509 - one system call, no lock
+        preexec_fn=_end_with_parent,
     )  # fmt: skip
 
 

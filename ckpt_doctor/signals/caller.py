@@ -18,7 +18,9 @@ def user_line() -> dict[str, object]:
     """``file`` and ``line`` of the innermost frame of the user's, or nothing where there is none."""
     frame = sys._getframe(1)
     while frame is not None:
-        if not is_library(frame.f_code.co_filename) and not frame.f_globals.get("__name__", "").startswith(_OWN):
+        if not is_library(frame.f_code.co_filename) and not frame.f_globals.get("__name__", "").startswith(
+            _OWN
+        ):
             return {"file": frame.f_code.co_filename, "line": frame.f_lineno}
         frame = frame.f_back  # type: ignore[assignment]
     return {}

@@ -44,7 +44,7 @@ class Recorder(Protocol):
     def count(self, name: str, amount: float = 1) -> None:
         """Add to a counter of the current step."""
 
-    def event(self, signal: str, duration_s: float | None = None, **fields: object) -> None:
+    def event(self, signal: str, duration_s: float | None = None, /, **fields: object) -> None:
         """Record that something happened."""
 
     def checkpoint_touched(self, signal: str, duration_s: float, **fields: object) -> None:

@@ -10,13 +10,15 @@ import os
 import sys
 
 
-def _load_agent(folder):
+def _load_agent(folder: str) -> None:
     """Import the package that this file belongs to, without making its folder importable."""
     package = os.path.dirname(os.path.dirname(folder))
     if "ckpt_doctor" not in sys.modules:
         spec = importlib.util.spec_from_file_location(
             "ckpt_doctor", os.path.join(package, "__init__.py"), submodule_search_locations=[package]
         )
+        if spec is None or spec.loader is None:
+            raise ImportError(package)
         module = importlib.util.module_from_spec(spec)
         sys.modules["ckpt_doctor"] = module
         spec.loader.exec_module(module)
@@ -25,7 +27,7 @@ def _load_agent(folder):
     startup.begin()
 
 
-def _chain(folder):
+def _chain(folder: str) -> None:
     """Run the sitecustomize that this one stands in front of, if there is one."""
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != folder]
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize")

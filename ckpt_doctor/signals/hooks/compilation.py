@@ -16,7 +16,11 @@ SIGNALS = (
 )
 NEEDS = ("torch._dynamo.callback",)
 
-HITS = ("inductor_fx_local_cache_hit_count", "inductor_fx_remote_cache_hit_count", "aotautograd_local_cache_hit_count")
+HITS = (
+    "inductor_fx_local_cache_hit_count",
+    "inductor_fx_remote_cache_hit_count",
+    "aotautograd_local_cache_hit_count",
+)
 MISSES = (
     "inductor_fx_local_cache_miss_count",
     "inductor_fx_remote_cache_miss_count",
@@ -28,7 +32,7 @@ def install(recorder: Recorder, module: ModuleType) -> None:
     """Use dynamo's own callbacks; its metrics, which come a little later, are read at the step's end."""
     began_s = 0.0
     pushed = False
-    untold: list[dict[str, object]] = []
+    untold: list[tuple[float, dict[str, object]]] = []
     """Compilations that ended in this step, in order."""
 
     def started(args: Any) -> None:
@@ -45,15 +49,15 @@ def install(recorder: Recorder, module: ModuleType) -> None:
         pushed = False
         recorder.count("compiles")
         trigger = str(getattr(args.callback_trigger, "name", args.callback_trigger)).lower()
-        untold.append({"trigger": trigger, "id": args.compile_id, "duration_s": perf_counter() - began_s})
+        untold.append((perf_counter() - began_s, {"trigger": trigger, "id": args.compile_id}))
 
     def tell() -> dict[str, float]:
         if untold:
             metrics = _metrics()
-            for compilation in untold:
-                duration_s = compilation.pop("duration_s")
-                details = _details(metrics, str(compilation["id"]), backward=compilation["trigger"] == "lazy_backward")
-                recorder.event("compile", duration_s, **compilation, **details)  # type: ignore[arg-type]
+            for duration_s, compilation in untold:
+                backward = compilation["trigger"] == "lazy_backward"
+                details = _details(metrics, str(compilation["id"]), backward=backward)
+                recorder.event("compile", duration_s, **compilation, **details)
             untold.clear()
         return {}
 

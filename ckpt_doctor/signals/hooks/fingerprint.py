@@ -14,7 +14,17 @@ from ckpt_doctor.signals.contract import Recorder, Signal
 SIGNALS = (Signal("fingerprint", "event", "compute", "versions, threads, backend flags, model, optimizers"),)
 NEEDS = ("torch.optim.optimizer",)
 
-ENVIRONMENT_PREFIXES = ("OMP_", "MKL_", "OPENBLAS_NUM", "MALLOC_", "TORCH", "PYTORCH_", "CUDA_", "CUBLAS_", "NCCL_")
+ENVIRONMENT_PREFIXES = (
+    "OMP_",
+    "MKL_",
+    "OPENBLAS_NUM",
+    "MALLOC_",
+    "TORCH",
+    "PYTORCH_",
+    "CUDA_",
+    "CUBLAS_",
+    "NCCL_",
+)
 ENVIRONMENT_NAMES = ("LD_PRELOAD", "KMP_AFFINITY", "GOMP_CPU_AFFINITY", "PYTHONHASHSEED", "WORLD_SIZE")
 FLAGS = ("foreach", "fused", "capturable", "amsgrad", "differentiable", "maximize")
 

@@ -15,7 +15,9 @@ from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (
     Signal("loader", "event", "data", "a loader was iterated for the first time: its kind and arguments"),
-    Signal("worker_start", "event", "data", "a loader started worker processes: how many, and how long it took"),
+    Signal(
+        "worker_start", "event", "data", "a loader started worker processes: how many, and how long it took"
+    ),
     Signal("worker_starts", "count", "data", "worker processes started"),
 )
 NEEDS = ("torch.utils.data.dataloader", "torchdata.stateful_dataloader.stateful_dataloader")
@@ -75,7 +77,9 @@ def install(recorder: Recorder, module: ModuleType) -> None:
             for name, value in arguments.items()
         }
 
-    recorder.wrap(module.StatefulDataLoader if prefix == "stateful_loader" else module.DataLoader, "_get_iterator", make)
+    recorder.wrap(
+        module.StatefulDataLoader if prefix == "stateful_loader" else module.DataLoader, "_get_iterator", make
+    )
     recorder.describe_with(describe)
 
 

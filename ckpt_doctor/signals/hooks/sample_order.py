@@ -12,7 +12,9 @@ from weakref import WeakKeyDictionary
 
 from ckpt_doctor.signals.contract import Recorder, Signal
 
-SIGNALS = (Signal("sample_order", "digest", "data", "CRC-32 of a batch's sample indices, or of its first elements"),)
+SIGNALS = (
+    Signal("sample_order", "digest", "data", "CRC-32 of a batch's sample indices, or of its first elements"),
+)
 NEEDS = ("torch.utils.data.dataloader",)
 
 ELEMENTS_HASHED = 16

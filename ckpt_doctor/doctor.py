@@ -1,0 +1,120 @@
+"""Joins the pieces: facts are read, rules judge them, a report comes out. The only place that knows all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ckpt_doctor.checks import engine, verdict
+from ckpt_doctor.errors import CheckpointError, InputError
+from ckpt_doctor.facts.checkpoint import CheckpointFacts
+from ckpt_doctor.facts.policy import Policy
+from ckpt_doctor.facts.report import Case, Report
+
+if TYPE_CHECKING:
+    from ckpt_doctor.probe.experiment import Progress
+    from ckpt_doctor.probe.request import ProbeRequest
+
+
+def inspect(paths: Sequence[str], policy: Policy) -> tuple[Report, tuple[CheckpointError, ...]]:
+    """Read checkpoints and judge what they hold.
+
+    Returns:
+        The report on those that could be read, and an error for each that could not.
+    """
+    from ckpt_doctor.readers.inspection import read_checkpoint
+
+    facts: list[CheckpointFacts] = []
+    errors: list[CheckpointError] = []
+    for path in paths:
+        try:
+            facts.append(read_checkpoint(path))
+        except CheckpointError as error:
+            errors.append(error)
+    return _report("inspect", Case(checkpoints=tuple(facts), required=policy.required), policy), tuple(errors)
+
+
+def compare(before: str, after: str, policy: Policy) -> Report:
+    """Compare two recordings and name what makes the second one slower.
+
+    Raises:
+        InputError: One of them cannot be read, or they hold too little to compare.
+    """
+    return _compare("compare", before, after, policy, warnings=())
+
+
+def probe(request: ProbeRequest, policy: Policy, progress: Progress) -> Report:
+    """Run a script fresh and resumed, and name what makes the resumed run slower.
+
+    Raises:
+        UsageError: The request contradicts itself.
+        ScriptError: The script did not do what the measurement needs.
+    """
+    from ckpt_doctor.probe import experiment
+
+    outcome = experiment.run(request, progress)
+    progress("judging", None)
+    return _compare("probe", str(outcome.before), str(outcome.after), policy, warnings=outcome.warnings)
+
+
+def record(command: Sequence[str], output: Path) -> int:
+    """Run a command with the agent inside, as it would run alone.
+
+    Returns:
+        Its own exit code; 128 + n where signal n ended it.
+
+    Raises:
+        InputError: The output folder is in use.
+        ScriptError: The command cannot be started.
+    """
+    from ckpt_doctor.probe.recorder import run_recorded
+
+    return run_recorded(command, output)
+
+
+def _compare(command: str, before: str, after: str, policy: Policy, warnings: Sequence[str]) -> Report:
+    from ckpt_doctor.readers.recordings import is_recording, read_recording
+    from ckpt_doctor.stats.comparison import compare_runs
+
+    for path in (before, after):
+        if not is_recording(path):
+            raise InputError(f"{path}: this is no recording", hint="give two folders made by record or probe")
+    comparison = compare_runs(read_recording(before), read_recording(after))
+    checkpoints, notes = _checkpoint_between(comparison.after.run.meta.checkpoint)
+    case = Case(comparison=comparison, checkpoints=checkpoints, required=policy.required)
+    context = {"before": before, "after": after}
+    return _report(command, case, policy, warnings=(*warnings, *notes), context=context)
+
+
+def _checkpoint_between(path: str | None) -> tuple[tuple[CheckpointFacts, ...], tuple[str, ...]]:
+    """What the checkpoint between two runs holds, if it is known and can be read."""
+    from ckpt_doctor.readers.inspection import read_checkpoint
+
+    if path is None:
+        return (), ()
+    try:
+        return (read_checkpoint(path),), ()
+    except CheckpointError as error:
+        return (), (f"the checkpoint could not be inspected: {error}",)
+
+
+def _report(
+    command: str,
+    case: Case,
+    policy: Policy,
+    warnings: Sequence[str] = (),
+    context: dict[str, str] | None = None,
+) -> Report:
+    findings, not_evaluated = engine.judge(case)
+    kept = tuple(finding for finding in findings if finding.code not in policy.ignored)
+    return Report(
+        command=command,
+        verdict=verdict.decide(case, kept),
+        findings=kept,
+        not_evaluated=not_evaluated,
+        comparison=case.comparison,
+        checkpoints=case.checkpoints,
+        warnings=tuple(warnings),
+        context=context or {},
+    )

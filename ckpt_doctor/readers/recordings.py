@@ -1,0 +1,240 @@
+"""Reads a recording folder: what the agent and the samplers wrote about one run.
+
+Layout and line formats are those of ``agent.journal`` and ``probe.recording``. A recording of a run
+that was killed is read up to its last whole line, and says that it is incomplete.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from ckpt_doctor.errors import RecordingError
+from ckpt_doctor.facts.run import (
+    Event,
+    Fingerprint,
+    HostSample,
+    ProcessSample,
+    RankRecord,
+    RunMeta,
+    RunRecord,
+    SourceLine,
+    StackProfile,
+    StepSeries,
+    Turn,
+)
+
+RECORDING_KIND, JOURNAL_KIND = "ckpt-doctor recording", "ckpt-doctor journal"
+KNOWN_VERSIONS = (1,)
+HEADER, TRAILER, SAMPLES, TURNS = "recording.json", "trailer.json", "samples.jsonl", "turns.jsonl"
+
+_LIBRARY = re.compile(
+    r"site-packages|dist-packages|/lib/python3|^<|/ckpt_doctor/agent/|/ckpt_doctor/signals/"
+)
+
+
+def read_recording(path: str | Path) -> RunRecord:
+    """Read one recording folder.
+
+    Raises:
+        RecordingError: It is no recording, of an unknown version, or holds no training process.
+    """
+    folder = Path(path)
+    header = _header(folder)
+    trailer = _object(folder / TRAILER)
+    ranks = _ranks(folder)
+    if not ranks:
+        raise RecordingError(
+            f"{folder}: no optimizer step was recorded",
+            hint="the script must train with an optimizer of torch.optim, in Python",
+        )
+    samples = list(_lines(folder / SAMPLES))
+    return RunRecord(
+        meta=_meta(folder, header, trailer),
+        ranks=ranks,
+        samples=tuple(ProcessSample(*line[1:]) for line in samples if line[0] == "tree"),
+        host=tuple(HostSample(*line[1:]) for line in samples if line[0] == "host"),
+        turns=tuple(Turn(*line[1:]) for line in _lines(folder / TURNS)),
+        stacks=tuple(_stacks(folder, ranks)),
+        not_measured=(trailer or {}).get("not_measured", {}),
+    )
+
+
+def is_recording(path: str | Path) -> bool:
+    """Whether a path is a folder with a recording's header."""
+    return (Path(path) / HEADER).is_file()
+
+
+def _header(folder: Path) -> Mapping[str, Any]:
+    header = _object(folder / HEADER)
+    if header is None or header.get("kind") != RECORDING_KIND:
+        raise RecordingError(
+            f"{folder}: this is no recording (no {HEADER})", hint="give a folder made by record or probe"
+        )
+    if header.get("version") not in KNOWN_VERSIONS:
+        raise RecordingError(
+            f"{folder}: recording version {header.get('version')} is not known here",
+            hint="read it with the version of ckpt-doctor that made it, or a newer one",
+        )
+    return header
+
+
+def _meta(folder: Path, header: Mapping[str, Any], trailer: Mapping[str, Any] | None) -> RunMeta:
+    end = trailer or {}
+    return RunMeta(
+        path=str(folder),
+        command=tuple(header["command"]),
+        cwd=header["cwd"],
+        host=header["host"],
+        created_unix_s=header["created_unix_s"],
+        arm=header["arm"],
+        complete=trailer is not None,
+        ended_by=end.get("ended_by"),
+        exit_code=end.get("exit_code"),
+        options=header["options"],
+        origin_step=end.get("origin_step"),
+        checkpoint=end.get("checkpoint"),
+    )
+
+
+def _ranks(folder: Path) -> tuple[RankRecord, ...]:
+    """One record a rank: where several processes had the same rank, the one that trained longest."""
+    best: dict[tuple[str, int], RankRecord] = {}
+    for path in sorted(folder.glob("rank*.jsonl")):
+        record = _journal(path)
+        if record is None or not len(record.steps):
+            continue
+        key = (record.node, record.rank)
+        if key not in best or len(best[key].steps) < len(record.steps):
+            best[key] = record
+    return tuple(sorted(best.values(), key=lambda record: (record.rank, record.node)))
+
+
+def _journal(path: Path) -> RankRecord | None:
+    lines = _lines(path)
+    header = next(lines, None)
+    if not isinstance(header, dict) or header.get("kind") != JOURNAL_KIND:
+        return None
+    steps: list[list[Any]] = []
+    events: list[Event] = []
+    fingerprints: list[Fingerprint] = []
+    not_measured: dict[str, str] = {}
+    trailer: list[Any] | None = None
+    for line in lines:
+        if line[0] == "s":
+            steps.append(line)
+        elif line[0] == "e":
+            _, signal, t_s, step, duration_s, fields = line
+            events.append(Event(signal, t_s, step, duration_s, fields))
+        elif line[0] == "f":
+            fingerprints.append(Fingerprint(line[1], line[2]))
+        elif line[0] == "n":
+            not_measured[line[1]] = line[2]
+        elif line[0] == "t":
+            trailer = line
+    return RankRecord(
+        rank=header["rank"],
+        node=header["node"],
+        pid=header["pid"],
+        steps=_series(steps, header["parts"]),
+        events=tuple(events),
+        fingerprints=tuple(fingerprints),
+        started_s=header["started_s"],
+        complete=trailer is not None,
+        hook_s=trailer[3] if trailer is not None else _hook_s(steps),
+        not_measured=not_measured,
+    )
+
+
+def _series(lines: list[list[Any]], parts: list[str]) -> StepSeries:
+    names = sorted({name for line in lines for name in line[6]})
+    always = {name for name in names if all(name in line[6] for line in lines[:1])}
+    digests = [line[7] if len(line) > 7 else None for line in lines]
+    kinds = {digest[0] for digest in digests if digest}
+    return StepSeries(
+        t_start_s=tuple(line[2] for line in lines),
+        t_end_s=tuple(line[3] for line in lines),
+        parts={part: tuple(line[4][i] for line in lines) for i, part in enumerate(parts)},
+        observer_s=tuple(line[5] for line in lines),
+        counters={
+            name: tuple(line[6].get(name, 0 if _counts(name, always) else None) for line in lines)
+            for name in names
+        },
+        digests=tuple(digests),
+        digest_source={"i": "indices", "b": "batches"}[kinds.pop()] if len(kinds) == 1 else None,
+    )
+
+
+def _counts(name: str, always: set[str]) -> bool:
+    """Whether a step that does not mention a counter counted zero of it."""
+    return name not in ("minor_faults", "major_faults", "user_s", "system_s") or name in always
+
+
+def _hook_s(steps: list[list[Any]]) -> float | None:
+    """The agent's time between steps, where no trailer tells it: the median gap, holds left out."""
+    gaps = sorted(after[2] - before[3] for before, after in pairwise(steps))
+    return gaps[len(gaps) // 2] if gaps else None
+
+
+def _stacks(folder: Path, ranks: tuple[RankRecord, ...]) -> Iterator[StackProfile]:
+    for record in ranks:
+        profile = _object(folder / f"stacks-rank{record.rank:05d}.speedscope.json")
+        if profile is not None:
+            yield _user_lines(profile, record.rank)
+
+
+def _user_lines(profile: Mapping[str, Any], rank: int) -> StackProfile:
+    """Seconds of the main thread by the innermost line of the user's own.
+
+    Format: https://www.speedscope.app/file-format-schema.json (sampled profiles). Samples within
+    the agent's hold are the probe's, not the run's.
+    """
+    frames = profile["shared"]["frames"]
+    seconds: dict[SourceLine, float] = {}
+    sampled_s = 0.0
+    for thread in profile["profiles"]:
+        if "MainThread" not in thread.get("name", "") and len(profile["profiles"]) > 1:
+            continue
+        for stack, weight in zip(thread["samples"], thread["weights"], strict=True):
+            if any(frames[index].get("name") == "_wait_if_held" for index in stack[-3:]):
+                continue
+            sampled_s += weight
+            line = _innermost_user_line(frames, stack)
+            if line is not None:
+                seconds[line] = seconds.get(line, 0.0) + weight
+    return StackProfile(rank, sampled_s, seconds)
+
+
+def _innermost_user_line(frames: list[Mapping[str, Any]], stack: list[int]) -> SourceLine | None:
+    for index in reversed(stack):
+        frame = frames[index]
+        file = frame.get("file") or ""
+        if file and not _LIBRARY.search(file):
+            return SourceLine(file, frame.get("line") or 0, frame["name"])
+    return None
+
+
+def _object(path: Path) -> dict[str, Any] | None:
+    """A JSON object from a file; None where the file is missing, cut short, or something else."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _lines(path: Path) -> Iterator[Any]:
+    """The JSON lines of a file, up to the first that is cut short; none where there is no file."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            for text in file:
+                try:
+                    yield json.loads(text)
+                except ValueError:
+                    return
+    except OSError:
+        return
