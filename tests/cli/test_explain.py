@@ -1,0 +1,40 @@
+"""`explain` shows a rule's own page."""
+
+from __future__ import annotations
+
+import pytest
+
+from ckpt_doctor.checks.engine import HEADINGS, Rule, catalogue
+from tests.cli.conftest import Cli
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, without its layout."""
+    return [word for word in text.split() if set(word) != {"-"}]
+
+
+@pytest.mark.parametrize("rule", catalogue(), ids=lambda rule: rule.code)
+def test_every_rule_has_its_page(cli: Cli, rule: Rule) -> None:
+    """A page holds every word of the rule's docstring in order, under its headings."""
+    outcome = cli("explain", rule.code.lower())
+    assert outcome.code == 0
+    assert outcome.out.startswith(f"{rule.code} {rule.name}\n")
+    assert words(outcome.out)[2:] == words(rule.doc)
+    for heading in HEADINGS:
+        assert f"\n{heading}\n" in outcome.out
+    assert cli("explain", rule.name).out == outcome.out
+
+
+def test_the_list(cli: Cli) -> None:
+    """All rules are listed with code and name."""
+    outcome = cli("explain", "--list")
+    assert outcome.code == 0
+    for rule in catalogue():
+        assert rule.code in outcome.out
+        assert rule.name in outcome.out
+
+
+@pytest.mark.parametrize("arguments", [("DAT999",), (), ("DAT203", "--list")])
+def test_mistakes(cli: Cli, arguments: tuple[str, ...]) -> None:
+    """An unknown rule, no rule, and a rule beside --list are errors of usage."""
+    assert cli("explain", *arguments).code == 2

@@ -1,0 +1,80 @@
+"""A report reaches standard output, files and the shell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ckpt_doctor.cli import output
+from ckpt_doctor.cli.exit_codes import ExitCode
+from ckpt_doctor.cli.output import Destinations
+from ckpt_doctor.errors import UsageError
+from ckpt_doctor.facts.policy import Policy
+from tests.report.sample import probe_report
+
+
+def test_several_formats_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files get the format that their ending names, others that of --format; standard output stays."""
+    files = [tmp_path / "report.json", tmp_path / "report.txt", tmp_path / "report.log"]
+    code = Destinations("text", files).deliver(probe_report(), Policy())
+    assert code == ExitCode.FINDINGS
+    assert capsys.readouterr().out.startswith("SLOWER")
+    assert json.loads(files[0].read_text())["verdict"]["cause"] == "DAT203"
+    assert files[1].read_text().startswith("SLOWER")
+    assert files[2].read_text() == files[1].read_text()
+
+
+def test_json_on_standard_output_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
+    """With --format json, standard output holds the document and nothing else."""
+    Destinations("json", None).deliver(probe_report(), Policy())
+    assert json.loads(capsys.readouterr().out)["schema_version"] == 1
+
+
+def test_what_cannot_be_written_is_told_before_the_work(tmp_path: Path) -> None:
+    """A folder, a missing folder and a format that does not exist are refused at once."""
+    with pytest.raises(UsageError, match="is a folder"):
+        Destinations("text", [tmp_path])
+    with pytest.raises(UsageError, match="does not exist"):
+        Destinations("text", [tmp_path / "no" / "report.json"])
+    with pytest.raises(UsageError, match="no format 'xml'") as caught:
+        Destinations("xml", None)
+    assert "json" in str(caught.value.hint)
+
+
+def test_a_disk_that_fills_up_is_told(tmp_path: Path) -> None:
+    """A file that turns out not to be writable is an error of usage with the reason."""
+    target = tmp_path / "report.json"
+    destinations = Destinations("text", [target])
+    target.mkdir()
+    with pytest.raises(UsageError, match="cannot be written"):
+        destinations.deliver(probe_report(), Policy())
+
+
+@pytest.mark.parametrize(
+    ("variables", "terminal", "wanted"),
+    [
+        ({}, True, True),
+        ({}, False, False),
+        ({"NO_COLOR": "1"}, True, False),
+        ({"TERM": "dumb"}, True, False),
+        ({"NO_COLOR": ""}, True, True),
+    ],
+)
+def test_colour(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], terminal: bool, wanted: bool
+) -> None:
+    """Terminals get colour unless NO_COLOR or TERM=dumb say otherwise; pipes get none."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
+    assert output.wants_colour() is wanted
+
+
+def test_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """COLUMNS decides how wide the text is."""
+    monkeypatch.setenv("COLUMNS", "132")
+    assert output.terminal_width() == 132
