@@ -9,7 +9,7 @@ from ckpt_doctor.stats.alignment import Alignment, Arm, align
 from ckpt_doctor.stats.attribution import budget, resample
 from ckpt_doctor.stats.contention import contention, interference
 from ckpt_doctor.stats.counters import column_mean, compare_counters
-from ckpt_doctor.stats.fingerprints import compare_fingerprints, loader_arguments, value_at_end
+from ckpt_doctor.stats.fingerprints import compare_fingerprints, value_at_end
 from ckpt_doctor.stats.intervals import detectable_ratio
 from ckpt_doctor.stats.lines import grown_lines, sampler_ratio
 from ckpt_doctor.stats.order import check_order
@@ -121,11 +121,8 @@ def _window(arm: Arm, step_s: float) -> Window:
 
 
 def _samples_per_s(arm: Arm, step_s: float) -> float | None:
-    """Batches per step times their size, where a loader with a batch size feeds the steps."""
-    batches, size = column_mean(arm, "batches"), loader_arguments(arm.rank).get("batch_size")
-    if not batches or not isinstance(size, int):
-        return None
-    return batches * size / step_s
+    samples = column_mean(arm, "samples")
+    return samples / step_s if samples else None
 
 
 def _not_measured(alignment: Alignment) -> dict[str, str]:

@@ -12,7 +12,18 @@ from ckpt_doctor.facts.run import HostSample, ProcessSample, RankRecord, Turn
 from ckpt_doctor.stats.alignment import Arm
 
 COUNTED = frozenset(
-    {"batches", "optimizer_steps", "backwards", "graph_replays", "graph_captures", "gc_pauses"}
+    {
+        "batches",
+        "elements",
+        "samples",
+        "worker_starts",
+        "optimizer_steps",
+        "backwards",
+        "compiles",
+        "graph_captures",
+        "graph_replays",
+        "gc_pauses",
+    }
 )
 """Counters that a hook raises only when something happens: a step without an entry had none."""
 EVENTS: Mapping[str, str] = {

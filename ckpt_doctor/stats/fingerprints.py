@@ -8,6 +8,7 @@ from ckpt_doctor.facts.comparison import FingerprintChange
 from ckpt_doctor.facts.run import Fingerprint, RankRecord
 
 _LOADER = "loader."
+_DATA_SET = ("dataset", "dataset_len")
 DEFAULT_PREFETCH = 2
 """Batches that each worker of a torch DataLoader prepares ahead, unless told otherwise."""
 
@@ -27,7 +28,7 @@ def compare_fingerprints(
         after: The resumed process.
         after_window: Its first step and the step after its last.
     """
-    ids = (training_loader(before), training_loader(after))
+    ids = (training_loader(before), _counterpart(before, after))
     first = [_start(rank, window[0]) for rank, window in ((before, before_window), (after, after_window))]
     final = [_end(rank, window[1]) for rank, window in ((before, before_window), (after, after_window))]
     starts = (_values(first[0]), _renumbered(_values(first[1]), *ids))
@@ -50,14 +51,12 @@ def training_loader(rank: RankRecord) -> str | None:
     It is the one that began an iteration last before the first step ended: a loader that
     validates before the training is done with by then.
     """
-    feeding = None
-    for event in rank.events_of("first_batch"):
-        if event.step > 0 and feeding is not None:
-            break
-        feeding = event.fields.get("loader")
-    if feeding is None:
-        feeding = next((event.fields.get("loader") for event in rank.events_of("loader")), None)
-    return None if feeding is None else str(feeding)
+    feeding = [e.fields.get("loader") for e in rank.events_of("loader")]
+    if not feeding:
+        return None
+    started = [e.fields.get("loader") for e in rank.events_of("first_batch") if e.step == 0]
+    known = [number for number in started if number is not None]
+    return str(known[-1] if known else feeding[0])
 
 
 def loader_arguments(rank: RankRecord) -> Mapping[str, object]:
@@ -73,6 +72,16 @@ def prefetched_batches(rank: RankRecord) -> int:
     if not isinstance(workers, int) or workers <= 0:
         return 0
     return workers * (prefetch if isinstance(prefetch, int) else DEFAULT_PREFETCH)
+
+
+def _counterpart(before: RankRecord, after: RankRecord) -> str | None:
+    """The resumed run's loader of the data set that the control trains on, else its own first one."""
+    wanted = [loader_arguments(before).get(name) for name in _DATA_SET]
+    if any(wanted):
+        for event in after.events_of("loader"):
+            if [event.fields.get(name) for name in _DATA_SET] == wanted:
+                return str(event.fields.get("loader"))
+    return training_loader(after)
 
 
 def _start(rank: RankRecord, first: int) -> Fingerprint | None:

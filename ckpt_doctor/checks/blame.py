@@ -1,0 +1,299 @@
+"""What the rules about two runs have in common: when something is slower, grew, moved or explains.
+
+A cause is *confirmed* when its part of the step time grew and its counter moved, *suspected* when only
+one of the two did. What no contention can move (bytes, counts, settings) proves a mechanism, so a
+slowdown that has one needs a smaller effect than one that only the clock shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ckpt_doctor.facts.comparison import Comparison, CounterDelta, FingerprintChange, LineDelta, Shape
+from ckpt_doctor.facts.report import Confidence, Evidence, Finding, Location, Severity
+from ckpt_doctor.facts.run import PARTS
+
+PROVEN_FLOOR_SHARE = 0.5
+"""A slowdown with a proven mechanism needs this part of the effect floor's distance from 1."""
+MIN_SHARE = 0.1
+"""A part that grew by less than this part of the whole slowdown is not said to have grown."""
+BUSY_OTHERS_RATIO = 0.25
+"""Other processes that use this much of all cores (and make the runs wait) contend with them ..."""
+BUSY_QUEUE_RATIO = 0.1
+"""... when the runs wait for a CPU this long per second."""
+QUEUE_ALONE_RATIO = 0.5
+"""Where other processes' use is unknown, so long a wait is called contention."""
+STEAL_RATIO = 0.05
+"""Part of the machine's time that its host gave to others."""
+MIN_STEPS = 20
+"""With fewer compared steps on a side, the clock alone proves nothing."""
+MAX_DETECTABLE_RATIO = 1.30
+"""Steps so noisy that only larger slowdowns would show cannot be called equally fast."""
+UNEXPLAINED_SHARE = 0.25
+"""Part of the slowdown that must be left unexplained to be reported."""
+WORK_SHARE = 0.5
+"""On a busy machine, part of an unexplained slowdown that must be CPU time of the process itself."""
+ONE_TIME_S = 2.0
+"""One-time costs matter from this many seconds on ..."""
+ONE_TIME_RATIO = 1.5
+"""... when they are this many times those of the control's own start."""
+STEADY_HEAP_KEY = "env.MALLOC_MMAP_THRESHOLD_"
+GROWING_RATIO = 1.2
+"""The last third of a window over its first third, from which on a growing cost is called one."""
+COMPUTE_PARTS = ("compile", "forward", "backward", "optimizer", "gc")
+
+
+def proven_floor_ratio(comparison: Comparison) -> float:
+    """The smallest ratio that is called a slowdown when a counter or a setting speaks for it too."""
+    return 1.0 + (comparison.effect_floor_ratio - 1.0) * PROVEN_FLOOR_SHARE
+
+
+def is_slower(comparison: Comparison, *, proven: bool) -> bool:
+    """Whether the resumed run's steps are slower beyond noise.
+
+    Args:
+        comparison: The two runs.
+        proven: Whether something other than the clock speaks for it.
+    """
+    floor = proven_floor_ratio(comparison) if proven else comparison.effect_floor_ratio
+    return comparison.ratio.low > 1.0 and comparison.ratio.value >= floor
+
+
+def contended(comparison: Comparison) -> bool:
+    """Whether other work on the machine stood in the way of either run."""
+    around = comparison.contention
+    queue = _most(around.run_queue_ratio_before, around.run_queue_ratio_after)
+    others = _most(around.other_cpu_ratio_before, around.other_cpu_ratio_after)
+    if (around.steal_ratio or 0.0) >= STEAL_RATIO:
+        return True
+    if others is None:
+        return queue is not None and queue >= QUEUE_ALONE_RATIO
+    return others >= BUSY_OTHERS_RATIO and (queue is None or queue >= BUSY_QUEUE_RATIO)
+
+
+def too_few_steps(comparison: Comparison) -> bool:
+    """Whether one of the windows is too short for the clock to prove anything."""
+    return min(comparison.before.steps, comparison.after.steps) < MIN_STEPS
+
+
+def too_noisy(comparison: Comparison) -> bool:
+    """Whether even a large slowdown could hide in these steps."""
+    return comparison.detectable_ratio > MAX_DETECTABLE_RATIO
+
+
+def data_parts(comparison: Comparison) -> tuple[str, ...]:
+    """The parts in which data time lies: scripts without a loader read in the rest of the step."""
+    return ("data_wait",) if has_loader(comparison) else ("data_wait", "forward", "rest")
+
+
+def has_loader(comparison: Comparison) -> bool:
+    """Whether a loader fed the steps of either run."""
+    batches = comparison.counter("batches")
+    return batches is not None and bool((batches.before or 0) + (batches.after or 0))
+
+
+def growth_s(comparison: Comparison, parts: Iterable[str] = PARTS) -> float:
+    """Seconds per step by which some parts grew together."""
+    wanted = set(parts)
+    return sum(part.delta.value for part in comparison.budget if part.part in wanted)
+
+
+def before_s(comparison: Comparison, parts: Iterable[str]) -> float:
+    """Seconds per step of some parts of the control."""
+    wanted = set(parts)
+    return sum(part.before_s for part in comparison.budget if part.part in wanted)
+
+
+def grew(comparison: Comparison, parts: Sequence[str]) -> bool:
+    """Whether some parts grew, beyond noise and by enough to matter for the whole."""
+    total_s = growth_s(comparison, parts)
+    known = [part for part in comparison.budget if part.part in parts]
+    return (
+        total_s > 0
+        and total_s >= MIN_SHARE * comparison.delta_s
+        and any(part.delta.low > 0 for part in known)
+    )
+
+
+def share_ratio(comparison: Comparison, seconds: float) -> float:
+    """Part of the slowdown that some seconds per step explain, 0 to 1."""
+    if comparison.delta_s <= 0:
+        return 0.0
+    return max(0.0, min(1.0, seconds / comparison.delta_s))
+
+
+def moved(counter: CounterDelta | None, *, ratio: float, least: float) -> bool | None:
+    """Whether a counter rose by a factor and an amount; None where it is unknown on a side."""
+    if counter is None or counter.before is None or counter.after is None:
+        return None
+    return counter.after >= ratio * counter.before and counter.after - counter.before >= least
+
+
+def factor(counter: CounterDelta | None) -> float | None:
+    """A counter after over before; None where that is unknown or was 0."""
+    if counter is None or not counter.before or counter.after is None:
+        return None
+    return counter.after / counter.before
+
+
+def why_unknown(comparison: Comparison, *names: str) -> str:
+    """Why some counters are missing, as far as the runs say."""
+    for name in names:
+        if name in comparison.not_measured:
+            return f"{name}: {comparison.not_measured[name]}"
+    return f"{' and '.join(names)} not known on both sides"
+
+
+def changes_of(comparison: Comparison, prefix: str, names: Iterable[str]) -> tuple[FingerprintChange, ...]:
+    """Changed settings that begin with a prefix and end with one of some names, known on both sides."""
+    wanted = set(names)
+    return tuple(
+        change
+        for change in comparison.changes
+        if change.key.startswith(prefix)
+        and change.key.rpartition(".")[2] in wanted
+        and change.before is not None
+        and change.after is not None
+    )
+
+
+def counter_evidence(counter: CounterDelta | None, source: str) -> tuple[Evidence, ...]:
+    """Both sides of a counter, as far as they are known."""
+    if counter is None:
+        return ()
+    name = counter.name.replace("_", " ")
+    unit = None if counter.unit == "count/step" else counter.unit
+    return (
+        Evidence(f"{name} per step, before", counter.before, unit, source),
+        Evidence(f"{name} per step, after", counter.after, unit, source),
+    )
+
+
+def part_evidence(comparison: Comparison, parts: Iterable[str]) -> tuple[Evidence, ...]:
+    """By how much some parts of the step grew."""
+    wanted = set(parts)
+    return tuple(
+        Evidence(f"{part.part.replace('_', ' ')} grew by", part.delta.value, "s/step", "agent")
+        for part in comparison.budget
+        if part.part in wanted and part.delta.value > 0
+    )
+
+
+def change_evidence(changes: Iterable[FingerprintChange]) -> tuple[Evidence, ...]:
+    """Settings that changed, as ``before -> after``."""
+    return tuple(
+        Evidence(change.key, f"{_shown(change.before)} -> {_shown(change.after)}", None, "fingerprint")
+        for change in changes
+    )
+
+
+def lasting_shape(comparison: Comparison) -> Shape:
+    """The shape of the slowdown, which a rule has found to be a lasting one."""
+    known = comparison.shape
+    return Shape.STEADY if known in (Shape.NONE, Shape.ONE_TIME) else known
+
+
+def grown_lines(comparison: Comparison, least_s: float) -> tuple[LineDelta, ...]:
+    """The user's lines that grew by at least some seconds per step, largest first."""
+    return tuple(line for line in comparison.lines if line.delta_s >= least_s)
+
+
+def line_evidence(lines: Iterable[LineDelta]) -> tuple[Evidence, ...]:
+    """Lines with what each of them grew by."""
+    return tuple(
+        Evidence(f"{d.line.file}:{d.line.line} ({d.line.function}) grew by", d.delta_s, "s/step", "py-spy")
+        for d in lines
+    )
+
+
+def location_of(lines: Sequence[LineDelta]) -> Location | None:
+    """The place of the first of some lines."""
+    return Location(lines[0].line.file, lines[0].line.line) if lines else None
+
+
+def explained_s(comparison: Comparison, findings: Iterable[Finding]) -> float:
+    """Seconds per step that findings about the lasting slowdown explain together."""
+    return sum(f.delta_s or 0.0 for f in findings if explains(f)) if comparison.delta_s > 0 else 0.0
+
+
+def explains(finding: Finding) -> bool:
+    """Whether a finding explains a part of the lasting slowdown."""
+    return finding.share_ratio is not None and finding.severity is not Severity.INFO
+
+
+def confidence(*, part_grew: bool, counter_moved: bool) -> Confidence:
+    """How well a cause is proved by its part of the budget and its counter."""
+    if part_grew and counter_moved:
+        return Confidence.CONFIRMED
+    return Confidence.SUSPECTED
+
+
+def steady_heap(comparison: Comparison) -> bool:
+    """Whether both runs had fixed malloc thresholds, so that their heaps behave alike."""
+    return all(
+        bool(w.rank.fingerprints and w.rank.fingerprints[-1].values.get(STEADY_HEAP_KEY))
+        for w in (comparison.before, comparison.after)
+    )
+
+
+def cost_grows(comparison: Comparison) -> bool:
+    """Whether the resumed run's steps become ever more expensive within its window."""
+    return comparison.shape is Shape.GROWING and growth_within(comparison) >= GROWING_RATIO
+
+
+def growth_within(comparison: Comparison) -> float:
+    """Mean step of the last third of the resumed run's window over that of the first third."""
+    window = comparison.after
+    times = [window.rank.steps.step_s(i) for i in range(window.first, window.last)]
+    third = max(1, len(times) // 3)
+    return sum(times[-third:]) / sum(times[:third])
+
+
+def unexplained_s(comparison: Comparison, findings: Sequence[Finding]) -> float:
+    """Seconds per step of the slowdown that no finding explains; 0 where the clock alone does not prove them.
+
+    What is left has to be a quarter of the slowdown and above the effect floor by itself. On a machine
+    that is busy with other things the process must have spent CPU time on it, on one thread: waiting
+    threads spin, and so use CPU time for the neighbour's sake.
+    """
+    left_s = comparison.delta_s - explained_s(comparison, findings)
+    remaining_ratio = 1.0 + left_s / comparison.before.step_s
+    if too_few_steps(comparison) or not is_slower(comparison, proven=False):
+        return 0.0
+    if left_s < UNEXPLAINED_SHARE * comparison.delta_s or remaining_ratio < comparison.effect_floor_ratio:
+        return 0.0
+    if contended(comparison) and not _worked_for(comparison, left_s):
+        return 0.0
+    return left_s
+
+
+def cpu_growth_s(comparison: Comparison) -> float | None:
+    """CPU seconds per step that the training process used more; None where that is unknown."""
+    user, system = comparison.counter("user_s"), comparison.counter("system_s")
+    if user is None or user.delta is None or system is None or system.delta is None:
+        return None
+    return user.delta + system.delta
+
+
+def _worked_for(comparison: Comparison, seconds: float) -> bool:
+    threads = (
+        comparison.after.rank.fingerprints[-1].values.get("threads.intra_op")
+        if (comparison.after.rank.fingerprints)
+        else None
+    )
+    spent_s = cpu_growth_s(comparison)
+    return threads == 1 and spent_s is not None and spent_s >= WORK_SHARE * seconds
+
+
+def is_number(value: object) -> bool:
+    """Whether a setting is a number; ``True`` is none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _most(one: float | None, two: float | None) -> float | None:
+    known = [value for value in (one, two) if value is not None]
+    return max(known, default=None)
+
+
+def _shown(value: object) -> str:
+    return "not set" if value is None else str(value)

@@ -1,0 +1,88 @@
+"""The resumed run is fed other data than the uninterrupted run was fed at the same steps.
+
+What it means
+-------------
+The sampler's epoch, seed, generator or position did not come back. The run is not slower, it is
+wrong: samples are seen twice or never, and pages that the page cache holds are not used again.
+
+How it is measured
+------------------
+A digest of the sample indices that fed each step (of the first elements of the batch, where there
+are no indices) is compared with the control's, step by step since the save. An error where indices
+differ, or where the resumed run's first data are found elsewhere in the control. A warning where
+only batches can be compared and they are found nowhere, or where the data are off by at most
+``SMALL_SHIFT_STEPS``.
+
+How to fix it
+-------------
+Save and load the sampler's epoch, its generator's state and the position in the epoch, as
+``torchdata.stateful_dataloader.StatefulDataLoader`` does, or call ``sampler.set_epoch`` and skip the
+indices already used.
+
+When it is wrong
+----------------
+A sampler that is meant to draw anew in every process (no seed at all) has no order to restore.
+Augmentations change a batch's elements though its order is right; so do steps that draw batches for
+validation. The save has to lie between two steps: one step of shift can be the script's own way of
+counting.
+"""
+
+from __future__ import annotations
+
+from ckpt_doctor.checks import blame
+from ckpt_doctor.facts.comparison import Comparison, OrderCheck
+from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Evidence, Found, Severity, Side
+
+SMALL_SHIFT_STEPS = 1
+"""A shift of so few steps can be a matter of where the script counts its steps."""
+
+
+def find(case: Case) -> Found | CannotTell | None:
+    """Judge the order of the data."""
+    comparison = case.comparison
+    if comparison is None:
+        return None
+    order = comparison.order
+    if order.restored is None:
+        return CannotTell(blame.why_unknown(comparison, "control", "sample_order"))
+    if order.restored:
+        return None
+    sure = order.source == "indices" or order.offset is not None
+    small = order.offset is not None and abs(order.offset - comparison.before.origin) <= SMALL_SHIFT_STEPS
+    return Found(
+        severity=Severity.ERROR if sure and not small else Severity.WARNING,
+        side=Side.DATA,
+        summary=_summary(comparison, order),
+        remedy="Save and load the sampler's epoch, generator state and position (StatefulDataLoader "
+        "does), and do "
+        "not seed the sampler anew on resume.",
+        evidence=_evidence(comparison, order),
+        confidence=Confidence.CONFIRMED if sure else Confidence.SUSPECTED,
+    )
+
+
+def _summary(comparison: Comparison, order: OrderCheck) -> str:
+    start = (
+        f"From step {order.first_difference} after the resume on, the run is fed other data than the control"
+    )
+    if order.offset is None:
+        return f"{start}."
+    if order.offset == 0:
+        return f"{start}: it began its data anew, and sees again what it has seen."
+    shift = order.offset - comparison.before.origin
+    direction = "ahead of" if shift > 0 else "behind"
+    return f"{start}: its data are {abs(shift)} steps {direction} where they should be."
+
+
+def _evidence(comparison: Comparison, order: OrderCheck) -> tuple[Evidence, ...]:
+    found = [
+        Evidence("steps whose data could be compared", order.compared_steps, None, "agent"),
+        Evidence("first step with other data", order.first_difference, None, "agent"),
+        Evidence("compared by", order.source, None, "agent"),
+    ]
+    if order.offset is not None:
+        found.append(
+            Evidence("the data that came first stand in the control at step", order.offset, None, "agent")
+        )
+        found.append(Evidence("they should stand there at step", comparison.before.origin, None, "agent"))
+    return tuple(found)

@@ -1,0 +1,83 @@
+"""The resumed run reads from the disk what the control read from memory.
+
+What it means
+-------------
+The data that the next steps need are not in the page cache: the machine is another one or was
+restarted, the order is other than before, or the resumed run leaves less memory to the cache. It fades
+once everything has been read, unless the data are larger than memory or read in a worse order.
+
+How it is measured
+------------------
+Bytes that came from the disk, per step and over the whole process tree, rose by
+``loading.READ_RATIO`` and ``loading.READ_BYTES`` at least (major faults, for memory-mapped data, by
+``loading.READ_RATIO`` and ``loading.FAULTS``), and so did the data side of the step (data wait; the
+rest of the step, where no loader feeds it). What worker restarts cost is not counted here.
+
+How to fix it
+-------------
+Restore the data order, so that cached pages are used again; warm the cache before the run (read the
+files once); give memory back to the cache (free the loaded checkpoint, pin less).
+
+When it is wrong
+----------------
+File systems in user space and some network file systems do not account their reads to the process;
+then nothing is seen here and the wait stays unexplained. Data on the control's own disk may have been
+read ahead by it for both.
+"""
+
+from __future__ import annotations
+
+from ckpt_doctor import units
+from ckpt_doctor.checks import blame, loading
+from ckpt_doctor.facts.comparison import Comparison
+from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Evidence, Found, Severity, Side
+
+
+def find(case: Case) -> Found | CannotTell | None:
+    """Judge the physical reads against the data side of the step."""
+    comparison = case.comparison
+    if comparison is None:
+        return None
+    more = loading.reads_more(comparison)
+    if more is None:
+        return CannotTell(blame.why_unknown(comparison, "physical_read_bytes", "process_tree"))
+    parts = blame.data_parts(comparison)
+    if not more or not blame.is_slower(comparison, proven=True) or not blame.grew(comparison, parts):
+        return None
+    cost_s = loading.data_growth_s(comparison)
+    if loading.restarts_workers(comparison):
+        cost_s = max(0.0, cost_s - loading.restart_s(comparison))
+    if blame.share_ratio(comparison, cost_s) < blame.MIN_SHARE:
+        return None
+    lines = blame.grown_lines(comparison, blame.MIN_SHARE * comparison.delta_s)
+    return Found(
+        severity=Severity.ERROR,
+        side=Side.DATA,
+        summary=f"Each step waits {units.seconds(cost_s)} longer for data, and {_reads(comparison)}.",
+        remedy="Restore the data order so that cached pages are used again, or read the files once "
+        "before training "
+        "starts (vmtouch -t, or cat into /dev/null); free what the load keeps in memory.",
+        evidence=_evidence(comparison, parts) + blame.line_evidence(lines[:1]),
+        confidence=Confidence.CONFIRMED,
+        share_ratio=blame.share_ratio(comparison, cost_s),
+        delta_s=cost_s,
+        shape=blame.lasting_shape(comparison),
+        location=None if blame.has_loader(comparison) else blame.location_of(lines),
+    )
+
+
+def _reads(comparison: Comparison) -> str:
+    physical = comparison.counter("physical_read_bytes")
+    if blame.moved(physical, ratio=loading.READ_RATIO, least=loading.READ_BYTES) and physical is not None:
+        now, then = units.size(physical.after or 0.0), units.size(physical.before or 0.0)
+        return f"reads {now} from the disk ({then} before)"
+    faults = comparison.counter("tree_major_faults")
+    after, before = (faults.after or 0.0, faults.before or 0.0) if faults is not None else (0.0, 0.0)
+    return f"has {units.number(after)} pages read on access ({units.number(before)} before)"
+
+
+def _evidence(comparison: Comparison, parts: tuple[str, ...]) -> tuple[Evidence, ...]:
+    found: tuple[Evidence, ...] = ()
+    for name in ("physical_read_bytes", "logical_read_bytes", "tree_major_faults", "refaults"):
+        found += blame.counter_evidence(comparison.counter(name), "/proc")
+    return found + blame.part_evidence(comparison, parts)

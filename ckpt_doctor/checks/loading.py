@@ -1,0 +1,86 @@
+"""What the rules about the data side share: which of the loading mechanisms moved, and what it costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from ckpt_doctor.checks import blame
+from ckpt_doctor.facts.comparison import Comparison, FingerprintChange, Window
+from ckpt_doctor.facts.run import Event
+
+READ_RATIO = 1.5
+"""Growth of the physically read bytes per step that counts."""
+READ_BYTES = 16384.0
+"""Least growth of the physically read bytes per step: four pages; less costs nothing to speak of."""
+FAULTS = 0.5
+"""Least growth of major faults per step."""
+RESTARTS = 2
+"""So many more worker starts than in the control's window are too many."""
+RESTART_RATIO = 2.0
+"""Growth of worker starts per step that counts."""
+FEWER = ("num_workers", "prefetch_factor", "pin_memory")
+OTHER = ("kind", "context", "collate_fn", "batch_size")
+
+
+def reads_more(comparison: Comparison) -> bool | None:
+    """Whether the resumed run reads more from the disk per step; None where that is unknown."""
+    bytes_moved = blame.moved(comparison.counter("physical_read_bytes"), ratio=READ_RATIO, least=READ_BYTES)
+    faults_moved = blame.moved(comparison.counter("tree_major_faults"), ratio=READ_RATIO, least=FAULTS)
+    known = [moved for moved in (bytes_moved, faults_moved) if moved is not None]
+    return any(known) if known else None
+
+
+def restarts_workers(comparison: Comparison) -> bool:
+    """Whether the resumed run starts loader workers again and again, more often than the control."""
+    counts = [len(window.events_within("worker_start")) for window in (comparison.before, comparison.after)]
+    rates = [
+        count / window.steps
+        for count, window in zip(counts, (comparison.before, comparison.after), strict=True)
+    ]
+    return counts[1] >= counts[0] + RESTARTS and rates[1] >= RESTART_RATIO * rates[0]
+
+
+def restart_s(comparison: Comparison) -> float:
+    """Seconds per step that starting workers and waiting for their first batch cost more than before."""
+    return _restart_s(comparison.after) - _restart_s(comparison.before)
+
+
+def poorer_arguments(comparison: Comparison) -> tuple[FingerprintChange, ...]:
+    """Arguments of the training loader that changed so that it can deliver less at a time."""
+    changes = blame.changes_of(comparison, "", FEWER + OTHER)
+    return tuple(c for c in changes if _is_loader(c.key) and _is_poorer(c))
+
+
+def data_growth_s(comparison: Comparison) -> float:
+    """Seconds per step by which the data side grew."""
+    return blame.growth_s(comparison, blame.data_parts(comparison))
+
+
+def user_lines(events: Iterable[Event]) -> tuple[tuple[str, int], ...]:
+    """The user's lines that led to some events, most frequent first."""
+    seen: dict[tuple[str, int], int] = {}
+    for event in events:
+        file, line = event.fields.get("file"), event.fields.get("line")
+        if isinstance(file, str) and isinstance(line, int):
+            seen[file, line] = seen.get((file, line), 0) + 1
+    return tuple(sorted(seen, key=lambda place: -seen[place]))
+
+
+def _restart_s(window: Window) -> float:
+    starts = window.events_within("worker_start")
+    steps = {event.step for event in starts}
+    first_batches = [e for e in window.events_within("first_batch") if e.step in steps]
+    return math.fsum(e.duration_s or 0.0 for e in (*starts, *first_batches)) / window.steps
+
+
+def _is_loader(key: str) -> bool:
+    return key.startswith(("loader.", "stateful_loader."))
+
+
+def _is_poorer(change: FingerprintChange) -> bool:
+    name = change.key.rpartition(".")[2]
+    if name in OTHER:
+        return True
+    before, after = change.before, change.after
+    return isinstance(before, (int, float)) and isinstance(after, (int, float)) and after < before

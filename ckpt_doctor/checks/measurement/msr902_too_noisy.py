@@ -1,0 +1,46 @@
+"""The step times vary so much that a large slowdown could hide in them.
+
+What it means
+-------------
+The interval is too wide to call the runs equally fast, or to call them different.
+
+How it is measured
+------------------
+The slowdown that these steps would show with a power of 80 % is above ``blame.MAX_DETECTABLE_RATIO``.
+
+How to fix it
+-------------
+More steps, a quieter machine, one thread (``--threads 1``), fixed malloc thresholds (``--steady-heap``).
+
+When it is wrong
+----------------
+Stalls once an epoch are part of the script's work and make its steps vary; a window over several
+epochs averages them.
+"""
+
+from __future__ import annotations
+
+from ckpt_doctor import units
+from ckpt_doctor.checks import blame
+from ckpt_doctor.facts.report import Case, Confidence, Evidence, Found, Severity, Side
+
+
+def find(case: Case) -> Found | None:
+    """Judge what these steps could have shown."""
+    comparison = case.comparison
+    if comparison is None or not blame.too_noisy(comparison):
+        return None
+    return Found(
+        severity=Severity.WARNING,
+        side=Side.NONE,
+        summary="The step times vary so much that only a slowdown above "
+        f"{units.ratio(comparison.detectable_ratio)} "
+        "would show.",
+        remedy="Measure more steps, on a quieter machine, with --threads 1 and --steady-heap.",
+        evidence=(
+            Evidence("smallest slowdown that would show", comparison.detectable_ratio, "ratio", "agent"),
+            Evidence("interval, low", comparison.ratio.low, "ratio", "agent"),
+            Evidence("interval, high", comparison.ratio.high, "ratio", "agent"),
+        ),
+        confidence=Confidence.CONFIRMED,
+    )

@@ -1,0 +1,161 @@
+"""Turns findings into one answer.
+
+The order of what is said: a lasting slowdown with its largest cause; a one-time cost of the resume; a
+measurement too weak to say; equal or faster. A wrong answer is worse than none, so a ratio that only the
+clock shows, on a busy machine or in few steps, is inconclusive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ckpt_doctor import units
+from ckpt_doctor.checks import blame
+from ckpt_doctor.facts.comparison import Comparison
+from ckpt_doctor.facts.report import Case, Confidence, Finding, Severity, Side, Status, Verdict
+
+UNEXPLAINED = ("DAT209", "CMP319")
+"""Rules that say that the cause is not established."""
+HEAP = "CMP317"
+"""The rule about what identical processes differ in."""
+
+
+def decide(case: Case, findings: Sequence[Finding]) -> Verdict:
+    """Give the answer to a case.
+
+    Args:
+        case: The facts.
+        findings: What all rules found.
+    """
+    if case.comparison is None:
+        return _of_checkpoints(findings)
+    comparison = case.comparison
+    errors = [f for f in findings if f.severity is Severity.ERROR and not f.code.startswith("STA")]
+    lasting = sorted((f for f in errors if f.share_ratio is not None), key=lambda f: -(f.share_ratio or 0.0))
+    once = sorted(
+        (f for f in errors if f.share_ratio is None and f.delta_s is not None),
+        key=lambda f: -(f.delta_s or 0.0),
+    )
+    if lasting:
+        return _slower(comparison, lasting)
+    if once:
+        return _slower_start(comparison, once)
+    other = next(iter(errors), None)
+    return _without_slowdown(comparison, findings, other)
+
+
+def _slower(comparison: Comparison, causes: Sequence[Finding]) -> Verdict:
+    first = causes[0]
+    told = first.name.replace("-", " ")
+    if first.code in UNEXPLAINED:
+        told = "the cause is not established"
+    cost = f"{units.seconds(first.delta_s or 0.0)} of {units.seconds(comparison.delta_s)}"
+    more = f", and {len(causes) - 1} more" if len(causes) > 1 else ""
+    return Verdict(
+        status=Status.SLOWER,
+        side=first.side,
+        cause=first.code,
+        confidence=first.confidence,
+        sentence=f"The resumed run is {_times(comparison)} slower ({_steps(comparison)}): {told}, {cost} "
+        f"per step{more}.",
+        next_step=first.remedy if first.code in UNEXPLAINED else None,
+    )
+
+
+def _slower_start(comparison: Comparison, causes: Sequence[Finding]) -> Verdict:
+    first = causes[0]
+    cost = f"{units.seconds(first.delta_s or 0.0)} once"
+    return Verdict(
+        status=Status.SLOWER,
+        side=first.side,
+        cause=first.code,
+        confidence=first.confidence,
+        sentence=f"The resume costs {cost}: {first.name.replace('-', ' ')}; "
+        f"its steps run at {_times(comparison)} of the time before ({_steps(comparison)}).",
+    )
+
+
+def _without_slowdown(comparison: Comparison, findings: Sequence[Finding], wrong: Finding | None) -> Verdict:
+    """Same, faster or inconclusive; ``wrong`` is an error that is not about time."""
+    doubt = _doubt(comparison, findings)
+    if doubt is not None and wrong is None:
+        return Verdict(
+            Status.INCONCLUSIVE,
+            Side.NOT_ESTABLISHED,
+            None,
+            None,
+            f"No verdict: {doubt}.",
+            _next_step(comparison),
+        )
+    status, speed = _speed(comparison, findings)
+    if doubt is not None:
+        status, speed = Status.INCONCLUSIVE, f"no verdict on its speed: {doubt}"
+    if wrong is None:
+        sentence = f"{speed[0].upper()}{speed[1:]} ({_steps(comparison)})."
+        return Verdict(status, Side.NONE, None, None, sentence)
+    sentence = f"{wrong.summary.rstrip('.')}; {speed} ({_steps(comparison)})."
+    return Verdict(status, wrong.side, wrong.code, wrong.confidence, sentence)
+
+
+def _speed(comparison: Comparison, findings: Sequence[Finding]) -> tuple[Status, str]:
+    ratio = comparison.ratio
+    if ratio.high < 1.0 and ratio.value <= 1.0 / comparison.effect_floor_ratio:
+        return (
+            Status.FASTER,
+            f"the resumed run is faster: each step takes {units.ratio(ratio.value)} of the time before",
+        )
+    if any(f.code == HEAP for f in findings):
+        return Status.SAME, (
+            f"the resume itself does not make the run slower: it reads {units.ratio(ratio.value)}, "
+            "by page faults of the heap, in which identical processes differ too"
+        )
+    return Status.SAME, "the resumed run is as fast as before"
+
+
+def _doubt(comparison: Comparison, findings: Sequence[Finding]) -> str | None:
+    """Why the measurement does not say that the runs are equally fast; None where it does."""
+    ratio = comparison.ratio
+    if any(f.code == HEAP for f in findings):
+        return None
+    if blame.too_few_steps(comparison):
+        steps = min(comparison.before.steps, comparison.after.steps)
+        return f"only {steps} steps could be compared"
+    reading = f"the clock reads {_times(comparison)} (95 % {ratio.low:.2f}-{ratio.high:.2f})"
+    if ratio.value >= comparison.effect_floor_ratio and ratio.high > 1.0:
+        if blame.contended(comparison):
+            return f"{reading}, but the machine was busy with other things and no counter explains it"
+        return f"{reading}, which these steps cannot tell from noise"
+    if blame.too_noisy(comparison):
+        return f"only a slowdown above {units.ratio(comparison.detectable_ratio)} would have shown"
+    return None
+
+
+def _next_step(comparison: Comparison) -> str:
+    if blame.contended(comparison):
+        return "Repeat on a quiet machine, or with --threads 1 for both arms."
+    if not comparison.paired:
+        return "Probe both arms in turns on one machine, so that its moods meet both."
+    return "Measure more steps, with --threads 1 and --steady-heap for both arms."
+
+
+def _of_checkpoints(findings: Sequence[Finding]) -> Verdict:
+    ordered = sorted(findings, key=lambda f: -f.severity.rank)
+    worst = next((f for f in ordered if f.severity is not Severity.INFO), None)
+    if worst is None:
+        return Verdict(
+            Status.HEALTHY, Side.NONE, None, None, "Nothing in the checkpoint will make a resume slower."
+        )
+    count = sum(1 for f in findings if f.severity is not Severity.INFO)
+    more = f" ({count - 1} more)" if count > 1 else ""
+    confidence: Confidence | None = worst.confidence
+    return Verdict(Status.FINDINGS, worst.side, worst.code, confidence, f"{worst.summary}{more}")
+
+
+def _times(comparison: Comparison) -> str:
+    return f"{comparison.ratio.value:.2f}x"
+
+
+def _steps(comparison: Comparison) -> str:
+    ratio = comparison.ratio
+    before, after = units.seconds(comparison.before.step_s), units.per_step(comparison.after.step_s)
+    return f"{before} -> {after}, 95 % {ratio.low:.2f}-{ratio.high:.2f}"
