@@ -55,7 +55,7 @@ bench: $(STAMP)  ## Measure inspect, the agent's overhead and false alarms (long
 	$(STEADY) $(BIN)/python -m tests.benchmarks
 
 readme: $(STAMP)  ## Put the demo's real output into README.md
-	$(BIN)/python -m tests.structure.fill_readme
+	$(BIN)/python -m tests.structure.readme
 
 clean:  ## Remove the virtual environment and what tools left behind
 	rm -rf $(VENV) .make .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build

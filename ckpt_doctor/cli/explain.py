@@ -49,15 +49,17 @@ def explain(
         rows = [[rule.code, rule.name, _summary(rule)] for rule in catalogue()]
         screen.table([Column("code", style="bold"), Column("name"), Column("", folds=True)], rows)
     else:
-        _page(screen, _rule(code))
+        for rule in _rules(code):
+            _page(screen, rule)
     write_out(screen.text())
 
 
-def _rule(code: str) -> Rule:
-    for rule in catalogue():
-        if code.upper() == rule.code or code.lower() == rule.name:
-            return rule
-    raise UsageError(f"{code!r} is no rule", hint="`ckpt-doctor explain --list` lists them.")
+def _rules(code: str) -> list[Rule]:
+    """The rule with a code, or all rules with a name: a checkpoint's and a run's rule may share one."""
+    rules = [rule for rule in catalogue() if code.upper() == rule.code or code.lower() == rule.name]
+    if not rules:
+        raise UsageError(f"{code!r} is no rule", hint="`ckpt-doctor explain --list` lists them.")
+    return rules
 
 
 def _summary(rule: Rule) -> str:
@@ -67,7 +69,7 @@ def _summary(rule: Rule) -> str:
 def _page(screen: Screen, rule: Rule) -> None:
     screen.line((f"{rule.code} {rule.name}", "bold"))
     screen.blank()
-    for block in rule.doc.split("\n\n"):
+    for block in rule.doc.replace("``", "`").split("\n\n"):
         _block(screen, block.strip("\n"))
 
 

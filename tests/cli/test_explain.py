@@ -19,10 +19,10 @@ def test_every_rule_has_its_page(cli: Cli, rule: Rule) -> None:
     outcome = cli("explain", rule.code.lower())
     assert outcome.code == 0
     assert outcome.out.startswith(f"{rule.code} {rule.name}\n")
-    assert words(outcome.out)[2:] == words(rule.doc)
+    assert words(outcome.out)[2:] == words(rule.doc.replace("``", "`"))
     for heading in HEADINGS:
         assert f"\n{heading}\n" in outcome.out
-    assert cli("explain", rule.name).out == outcome.out
+    assert outcome.out.rstrip() in cli("explain", rule.name).out
 
 
 def test_the_list(cli: Cli) -> None:
