@@ -61,7 +61,7 @@ class OptimizerFacts:
     step_devices: tuple[str, ...] = ()
     """Devices of the zero-dimensional ``step`` tensors."""
     orphans: tuple[str, ...] = ()
-    """Ids with state that no group lists."""
+    """Ids with state that no group lists, or whose parameter is nowhere in the checkpoint."""
     duplicates: tuple[str, ...] = ()
     """Ids that the groups list more than once."""
     extra_keys: tuple[str, ...] = ()

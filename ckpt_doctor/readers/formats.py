@@ -9,7 +9,7 @@ from typing import Protocol, cast
 
 from ckpt_doctor.readers import checkpoints
 from ckpt_doctor.readers.documents import Document, Reading
-from ckpt_doctor.readers.limits import Malformed
+from ckpt_doctor.readers.limits import Malformed, Unrecognised
 
 
 class Format(Protocol):
@@ -61,7 +61,7 @@ def decode_file(reading: Reading) -> Document:
         raise Malformed("it is empty", "an interrupted save leaves such a file: take an earlier checkpoint")
     found = recognise(reading)
     if found is None:
-        raise Malformed(
+        raise Unrecognised(
             "it is in no format that a PyTorch checkpoint has",
             "inspect reads what torch.save, safetensors or torch.distributed.checkpoint wrote",
         )

@@ -42,6 +42,10 @@ class Malformed(Exception):
         self.hint = hint
 
 
+class Unrecognised(Malformed):
+    """No format claims the file."""
+
+
 class Budget:
     """What is left to spend on one checkpoint."""
 

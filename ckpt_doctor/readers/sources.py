@@ -56,7 +56,9 @@ class LocalFile:
         """See ``Source.read``."""
         try:
             if self._fd < 0:
-                self._fd = os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
+                self._fd = os.open(
+                    self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+                )
             parts = []
             while length > 0:
                 part = _read_at(self._fd, offset, length)

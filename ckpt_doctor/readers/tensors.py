@@ -6,11 +6,15 @@ The signatures are those of ``torch/_utils.py`` and ``torch/_tensor.py`` in PyTo
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 
 from ckpt_doctor.readers.limits import Malformed
-from ckpt_doctor.readers.tree import Blob, Global, Node, Record, Storage, Tensor
+from ckpt_doctor.readers.tree import Blob, Global, Node, Record, Storage, Tensor, walk
 
 _MAX_DIMENSIONS = 64
+_INNER_DEPTH = 6
+_INNER_NODES = 256
+"""How much of a wrapper's state is searched for its tensors: they stand near its top."""
 
 STORAGE_DTYPES: dict[str, str] = {
     "DoubleStorage": "float64", "FloatStorage": "float32", "HalfStorage": "float16",
@@ -114,18 +118,11 @@ def _rebuild_from_type(args: tuple[Node, ...]) -> Node:
 
 def _inner(state: Node, kind: str) -> tuple[Tensor, ...]:
     """Tensors that hold the data of a wrapper: for a DTensor only the local shard, not its mesh."""
-    if isinstance(state, tuple):
-        merged: dict[Node, Node] = {}
-        for part in state:
-            if isinstance(part, dict):
-                merged.update(part)
-        state = merged
-    if not isinstance(state, dict):
-        return ()
-    if kind == "DTensor":
-        local = state.get("_local_tensor")
-        return (local,) if isinstance(local, Tensor) else ()
-    return tuple(value for value in state.values() if isinstance(value, Tensor))
+    found = []
+    for path, node in islice(walk(state, max_depth=_INNER_DEPTH), _INNER_NODES):
+        if isinstance(node, Tensor) and (kind != "DTensor" or path[-1:] == ("_local_tensor",)):
+            found.append(node)
+    return tuple(found)
 
 
 def _rebuild_wrapper_subclass(args: tuple[Node, ...]) -> Node:
@@ -184,7 +181,9 @@ def _rebuild_from_numpy(args: tuple[Node, ...]) -> Node:
         return None
     name = dtype_name(args[1]) or dtype or "untyped"
     tensor = Tensor(None, name, shape, "array")
-    tensor.storage = Storage(f"array-{id(inner)}", name, str(args[2]) if len(args) > 2 else None, tensor.size_bytes)
+    tensor.storage = Storage(
+        f"array-{id(inner)}", name, str(args[2]) if len(args) > 2 else None, tensor.size_bytes
+    )
     return tensor
 
 
@@ -200,7 +199,12 @@ def array_layout(node: Node) -> tuple[tuple[int, ...] | None, str | None]:
 
 
 def _array_code(node: Node) -> str | None:
-    if isinstance(node, Record) and isinstance(node.args, tuple) and node.args and isinstance(node.args[0], str):
+    if (
+        isinstance(node, Record)
+        and isinstance(node.args, tuple)
+        and node.args
+        and isinstance(node.args[0], str)
+    ):
         return node.args[0]
     return None
 
@@ -240,13 +244,18 @@ def _list(args: tuple[Node, ...]) -> Node:
 
 def _encode(args: tuple[Node, ...]) -> Node:
     """``_codecs.encode(text, "latin1")``: how protocol 2 spells bytes."""
-    if len(args) == 2 and isinstance(args[0], str) and args[1] in ("latin1", "latin-1"):
-        try:
-            raw = args[0].encode("latin-1")
-        except UnicodeEncodeError:
-            return None
-        return raw if len(raw) <= 256 else Blob(memoryview(raw))
-    return None
+    if len(args) != 2 or args[1] not in ("latin1", "latin-1"):
+        return None
+    text = args[0]
+    try:
+        if isinstance(text, Blob) and text.is_text:
+            text = str(text.view, "utf-8")
+        raw = text.encode("latin-1") if isinstance(text, str) else None
+    except UnicodeError:
+        return None
+    if raw is None:
+        return None
+    return raw if len(raw) <= 256 else Blob(memoryview(raw))
 
 
 def _getattr(args: tuple[Node, ...]) -> Node:

@@ -112,7 +112,9 @@ class Tensor:
 
     __slots__ = ("dtype", "is_parameter", "kind", "parts", "shape", "state", "storage")
 
-    def __init__(self, storage: Storage | None, dtype: str, shape: tuple[int, ...], kind: str = "dense") -> None:
+    def __init__(
+        self, storage: Storage | None, dtype: str, shape: tuple[int, ...], kind: str = "dense"
+    ) -> None:
         self.storage = storage
         self.dtype = dtype
         self.shape = shape
@@ -169,7 +171,10 @@ def children(node: Node) -> Iterator[tuple[str | int, Node]]:
     elif isinstance(node, (list, tuple)):
         yield from enumerate(node)
     elif isinstance(node, Record):
-        yield from children(node.attributes())
+        attributes = node.attributes()
+        yield from children(attributes)
+        if not attributes and isinstance(node.state, (tuple, list)):
+            yield from enumerate(node.state)
         if node.entries:
             yield from children(node.entries)
         if node.items:
@@ -208,7 +213,11 @@ def walk(root: Node, start: Path = (), max_depth: int = 64) -> Iterator[tuple[Pa
                 return
             path = (*base, step)
             yield path, node
-            if isinstance(node, (dict, list, tuple, Record)) and len(stack) < max_depth and id(node) not in seen:
+            if (
+                isinstance(node, (dict, list, tuple, Record))
+                and len(stack) < max_depth
+                and id(node) not in seen
+            ):
                 seen.add(id(node))
                 stack.append((path, children(node)))
                 break

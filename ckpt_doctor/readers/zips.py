@@ -73,7 +73,9 @@ class Archive:
             raise Malformed(f"the archive has no record {clean(name)}")
         method, packed, size, start = self._locate(name)
         if size > limit or packed > limit:
-            raise Malformed(f"its record {clean(name)} claims {size:,} bytes, more than the {limit:,} allowed")
+            raise Malformed(
+                f"its record {clean(name)} claims {size:,} bytes, more than the {limit:,} allowed"
+            )
         raw = self._source.read(start, packed)
         if len(raw) < packed:
             raise Malformed(f"its record {clean(name)} is cut short")
@@ -120,7 +122,9 @@ class Archive:
                 budget.check_time()
             name, _, _, packed, size, after, start = self._entry(position)
             if start + packed > offset:
-                raise Malformed(f"its record {clean(name)} reaches beyond the data: the file is cut short or damaged")
+                raise Malformed(
+                    f"its record {clean(name)} reaches beyond the data: the file is cut short or damaged"
+                )
             if name in self._sizes:
                 raise Malformed(f"it has two records of the name {clean(name)}")
             self._at[name] = position

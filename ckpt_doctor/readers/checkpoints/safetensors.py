@@ -59,7 +59,9 @@ def read(reading: Reading) -> Document:
         root[key], end = _tensor(key, entry)
         end_of_all = max(end_of_all, end)
     if end_of_all > data_bytes:
-        raise Malformed(f"it is cut short: its tensors need {end_of_all:,} bytes and {data_bytes:,} are there")
+        raise Malformed(
+            f"it is cut short: its tensors need {end_of_all:,} bytes and {data_bytes:,} are there"
+        )
     notes = () if end_of_all == data_bytes else ("bytes follow the last tensor, which safetensors refuses",)
     texts = {k: v for k, v in metadata.items() if isinstance(v, str)} if isinstance(metadata, dict) else {}
     return Document(source.name, NAME, root, payload_bytes=8 + length, metadata=texts, notes=notes)
@@ -83,24 +85,29 @@ def _no_duplicates(pairs: list[tuple[str, Node]]) -> dict[str, Node]:
 
 
 def _tensor(key: str, entry: Node) -> tuple[Tensor, int]:
-    fields = entry if isinstance(entry, dict) else {}
-    dtype, shape, offsets = fields.get("dtype"), fields.get("shape"), fields.get("data_offsets")
+    fields: dict[str, Node] = entry if isinstance(entry, dict) else {}
+    dtype = fields.get("dtype")
+    shape, offsets = _counts(fields.get("shape")), _counts(fields.get("data_offsets"))
     if (
         not isinstance(dtype, str)
-        or not _is_counts(shape)
+        or shape is None
         or len(shape) > _MAX_DIMENSIONS
-        or not _is_counts(offsets)
+        or offsets is None
         or len(offsets) != 2
         or offsets[0] > offsets[1]
     ):
         raise Malformed(f"its header describes the tensor {clean(key)} wrongly")
     name = _DTYPES.get(dtype, clean(dtype.lower(), 40))
     size = offsets[1] - offsets[0]
-    tensor = Tensor(Storage(key, name, None, size), name, tuple(shape))
+    tensor = Tensor(Storage(key, name, None, size), name, shape)
     if name in ITEM_BITS and tensor.size_bytes != size:
-        raise Malformed(f"its header gives the tensor {clean(key)} {size:,} bytes, its shape {tensor.size_bytes:,}")
+        raise Malformed(
+            f"its header gives the tensor {clean(key)} {size:,} bytes, its shape {tensor.size_bytes:,}"
+        )
     return tensor, offsets[1]
 
 
-def _is_counts(values: Node) -> bool:
-    return isinstance(values, list) and all(type(v) is int and 0 <= v < 1 << 62 for v in values)
+def _counts(values: Node) -> tuple[int, ...] | None:
+    if isinstance(values, list) and all(type(v) is int and 0 <= v < 1 << 62 for v in values):
+        return tuple(values)
+    return None

@@ -26,9 +26,13 @@ def claims(reading: Reading) -> bool:
     if not reading.is_zip or not len(reading.archive):
         return False
     folder = top_folder(reading.archive)
-    lower = {name.lower() for name in (f"{folder}/data.pkl", f"{folder}/constants.pkl") if name in reading.archive}
+    lower = {
+        name.lower() for name in (f"{folder}/data.pkl", f"{folder}/constants.pkl") if name in reading.archive
+    }
     if not lower:
-        lower = {name.lower() for name in reading.archive if name.count("/") == 1 and name.lower().endswith(".pkl")}
+        lower = {
+            name.lower() for name in reading.archive if name.count("/") == 1 and name.lower().endswith(".pkl")
+        }
         folder = folder.lower()
     return f"{folder}/data.pkl".lower() in lower and f"{folder}/constants.pkl".lower() not in lower
 
@@ -64,7 +68,9 @@ def _checked_folder(archive: Archive) -> str:
     prefix = f"{folder}/"
     for name in archive:
         if not name.startswith(prefix):
-            raise Malformed(f"its records lie in more than one folder ({clean(name)}), which torch.load refuses")
+            raise Malformed(
+                f"its records lie in more than one folder ({clean(name)}), which torch.load refuses"
+            )
     if not any(_has(archive, prefix + record) for record in ("version", ".data/version")):
         raise Malformed("its record 'version' is missing, and torch.load refuses it without")
     return folder

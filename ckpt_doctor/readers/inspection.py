@@ -1,0 +1,186 @@
+"""The one entry to reading checkpoints: a path becomes ``CheckpointFacts``.
+
+Nothing in the file is executed, no tensor is read, and torch is not imported.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from ckpt_doctor.errors import CheckpointError
+from ckpt_doctor.facts.checkpoint import CheckpointFacts, TensorEntry
+from ckpt_doctor.facts.states import StateKind
+from ckpt_doctor.readers.documents import Bundle, Document, Reading
+from ckpt_doctor.readers.formats import decode_file
+from ckpt_doctor.readers.globals import executable
+from ckpt_doctor.readers.layout import layout_of
+from ckpt_doctor.readers.limits import Budget, Malformed, Unrecognised
+from ckpt_doctor.readers.optimizers import account_all
+from ckpt_doctor.readers.sources import LocalFile, Meter, Source, list_folder, open_file
+from ckpt_doctor.readers.survey import Find, Survey, counter_value, survey
+from ckpt_doctor.readers.text import clean
+from ckpt_doctor.readers.tree import Path, Tensor, show_path
+
+_SIDE_FORMATS = ("json", "text")
+_MAX_DOCUMENTS = 512
+_MAX_OPTIMIZERS = 64
+_CHECKPOINT_SUFFIXES = (".pt", ".pth", ".ckpt", ".bin", ".pkl", ".safetensors", ".distcp", ".metadata")
+"""A file of such a name that is in no known format is damaged; another is none of ours."""
+_PREFIXES = ("_orig_mod.", "module.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.")
+
+
+def read_checkpoint(path: str) -> CheckpointFacts:
+    """Read one checkpoint file or folder.
+
+    Args:
+        path: A local path.
+
+    Returns:
+        All that can be known of it without executing it and without reading its tensors.
+
+    Raises:
+        CheckpointError: It cannot be read as a checkpoint.
+    """
+    shown = clean(path, 4096)
+    meter = Meter()
+    try:
+        bundle = _open(path, Budget(), meter)
+        return _facts(bundle, Budget(), meter)
+    except Malformed as error:
+        raise CheckpointError(f"{shown}: {error.why}", hint=error.hint) from error
+    except RecursionError as error:
+        raise CheckpointError(f"{shown}: it is nested too deep to be read") from error
+    except MemoryError as error:
+        raise CheckpointError(f"{shown}: it needs more memory than there is to be read") from error
+
+
+def _open(path: str, budget: Budget, meter: Meter) -> Bundle:
+    if not os.path.isdir(path):
+        source = open_file(path, "", meter)
+        try:
+            document = decode_file(Reading(source, budget))
+        finally:
+            source.close()
+        return Bundle(path, False, {"": document}, {"": source.size_bytes})
+    return _open_folder(path, budget, meter)
+
+
+def _open_folder(path: str, budget: Budget, meter: Meter) -> Bundle:
+    files = list_folder(path)
+    if not files:
+        raise Malformed("the folder is empty")
+    documents: dict[str, Document] = {}
+    damaged: dict[str, str] = {}
+    for name in files:
+        if len(documents) >= _MAX_DOCUMENTS:
+            damaged[name] = f"the folder has more than {_MAX_DOCUMENTS} checkpoint files"
+            break
+        try:
+            source = open_file(os.path.join(path, name), name, meter)
+            try:
+                documents[name] = decode_file(Reading(source, budget, _sibling(path, files, meter)))
+            finally:
+                source.close()
+        except Malformed as error:
+            budget.check_time()
+            if isinstance(error, Unrecognised) and not name.lower().endswith(_CHECKPOINT_SUFFIXES):
+                continue
+            damaged[clean(name)] = error.why
+    if all(document.format in _SIDE_FORMATS for document in documents.values()):
+        raise Malformed("no file of the folder is a checkpoint", next(iter(damaged.values()), None))
+    return Bundle(path, True, documents, files, damaged)
+
+
+def _sibling(folder: str, files: dict[str, int], meter: Meter) -> Callable[[str], Source | None]:
+    def open_sibling(name: str) -> Source | None:
+        if name not in files:
+            return None
+        return LocalFile(os.path.join(folder, name), name, files[name], meter)
+
+    return open_sibling
+
+
+def _facts(bundle: Bundle, budget: Budget, meter: Meter) -> CheckpointFacts:
+    found = survey(bundle, budget)
+    layout = layout_of(bundle)
+    states = layout.states(bundle, found)
+    models = [find for find in found.of(StateKind.MODEL) if find.is_there]
+    optimizers = [find for find in found.of(StateKind.OPTIMIZER) if find.is_there][:_MAX_OPTIMIZERS]
+    prefixes = _prefixes(models)
+    documents = bundle.documents.values()
+    payloads = [d.payload_bytes for d in documents if d.payload_bytes is not None]
+    return CheckpointFacts(
+        path=clean(bundle.path, 4096),
+        format=_format(bundle),
+        layout=layout.NAME,
+        size_bytes=sum(bundle.files.values()),
+        read_bytes=meter.read_bytes,
+        states=states,
+        tensors=tuple(_entry(*each) for each in found.tensors),
+        optimizers=account_all(found, optimizers, models),
+        executable_globals=executable(name for d in documents for name in d.globals),
+        model_prefixes=prefixes,
+        compiled=True if "_orig_mod." in prefixes else None,
+        payload_bytes=sum(payloads) if payloads else None,
+        notes=tuple(_notes(bundle)),
+        progress=_progress(found),
+    )
+
+
+def _format(bundle: Bundle) -> str:
+    """The format of the file, or of most of a folder's checkpoint files."""
+    names = [document.format for document in bundle.documents.values()]
+    if "dcp" in names:
+        return "dcp"
+    weighed = [name for name in names if name not in _SIDE_FORMATS] or names
+    return max(sorted(set(weighed)), key=weighed.count)
+
+
+def _entry(document: Document, path: Path, tensor: Tensor) -> TensorEntry:
+    storages = list(tensor.storages())
+    shown = show_path(path)
+    return TensorEntry(
+        key=f"{document.name}: {shown}" if document.name else shown,
+        dtype=tensor.dtype,
+        shape=tensor.shape,
+        device=storages[0].device if storages else None,
+        storage=f"{document.name}:{clean(storages[0].key)}" if storages else "",
+        storage_bytes=sum(storage.size_bytes for storage in storages),
+        tensor_bytes=tensor.size_bytes,
+    )
+
+
+def _prefixes(models: list[Find]) -> tuple[str, ...]:
+    """Wrapper prefixes that stand anywhere in the names of the model's tensors."""
+    names = [
+        key for model in models if isinstance(model.node, dict) for key in model.node if isinstance(key, str)
+    ]
+    return tuple(prefix for prefix in _PREFIXES if any(_has_prefix(name, prefix) for name in names))
+
+
+def _has_prefix(name: str, prefix: str) -> bool:
+    return (
+        name.startswith(prefix)
+        or (prefix != "module." and f".{prefix}" in name)
+        or f"_orig_mod.{prefix}" in name
+    )
+
+
+def _notes(bundle: Bundle) -> list[str]:
+    notes = []
+    for document in bundle.documents.values():
+        notes += [f"{document.name}: {note}" if document.name else note for note in document.notes]
+    notes += [f"{name}: {why}" for name, why in bundle.damaged.items()]
+    return notes
+
+
+def _progress(found: Survey) -> dict[str, int]:
+    progress = {}
+    for kind in (StateKind.STEP, StateKind.EPOCH, StateKind.DATALOADER_POSITION):
+        for find in found.of(kind):
+            value = counter_value(find.node)
+            if value is not None and -(1 << 62) < value < 1 << 62:
+                progress["position" if kind is StateKind.DATALOADER_POSITION else kind.value] = int(value)
+                break
+    return progress

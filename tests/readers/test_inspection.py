@@ -1,0 +1,160 @@
+"""Reading checkpoints from end to end."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from ckpt_doctor.errors import CheckpointError
+from ckpt_doctor.facts.states import PresenceDetail, PresenceStatus, StateKind
+from ckpt_doctor.readers.inspection import read_checkpoint
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "checkpoints"
+TRUTH: dict[str, list[str]] = json.loads((FIXTURES / "truth.json").read_text())
+
+MEASURE = """
+import re, sys, time
+from ckpt_doctor.readers.inspection import read_checkpoint
+start = time.perf_counter()
+facts = read_checkpoint(sys.argv[1])
+seconds = time.perf_counter() - start
+assert not {"torch", "numpy"} & set(sys.modules), "inspect imported torch or numpy"
+peak = int(re.search("VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) * 1024
+print(seconds, peak, facts.read_bytes, facts.size_bytes)
+"""
+
+
+def measure(path: Path) -> tuple[float, float, float, float]:
+    """Seconds, peak bytes of memory, bytes read and bytes of the file, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, check=True, timeout=60
+    )
+    seconds, memory, read, size = map(float, done.stdout.split())
+    return seconds, memory, read, size
+
+
+@pytest.mark.parametrize("name", sorted(TRUTH))
+def test_states_of_the_fixtures(name: str) -> None:
+    """Every state of every fixture is told present or absent as it is."""
+    facts = read_checkpoint(str(FIXTURES / name))
+    present = {kind.value for kind, p in facts.states.items() if p.status is PresenceStatus.PRESENT}
+    assert present - {StateKind.LOADER_ARGUMENTS.value} == set(TRUTH[name])
+    assert not [kind for kind, p in facts.states.items() if p.status is PresenceStatus.UNKNOWN]
+
+
+def test_absent_states_name_a_remedy() -> None:
+    """Each absent state comes with something to do about it."""
+    facts = read_checkpoint(str(FIXTURES / "plain.pt"))
+    absent = [p for p in facts.states.values() if p.status is PresenceStatus.ABSENT]
+    assert absent
+    assert all(p.remedy for p in absent)
+
+
+def test_places_and_progress() -> None:
+    """Key paths and counters are those of the file."""
+    facts = read_checkpoint(str(FIXTURES / "complete.pt"))
+    assert facts.states[StateKind.SAMPLER_RNG].where == "sampler.generator"
+    assert facts.states[StateKind.NUMPY_RNG].where == "rng.numpy"
+    assert facts.states[StateKind.CUDA_RNG].detail is PresenceDetail.EMPTY
+    assert facts.progress == {"step": 2, "epoch": 1, "position": 2}
+
+
+def test_tensors_are_described_without_being_read() -> None:
+    """Shape, dtype, device and bytes of a tensor are known."""
+    facts = read_checkpoint(str(FIXTURES / "plain.pt"))
+    weight = next(t for t in facts.tensors if t.key == "model.0.weight")
+    assert (weight.dtype, weight.shape, weight.device) == ("float32", (16, 8), "cpu")
+    assert (weight.storage_bytes, weight.tensor_bytes) == (512, 512)
+
+
+def test_globals_that_run_code_are_named_and_do_not_run(capfd: pytest.CaptureFixture[str]) -> None:
+    """A planted os.system is reported, and nothing of it happens."""
+    facts = read_checkpoint(str(FIXTURES / "runs_code.pt"))
+    assert facts.executable_globals == (f"{os.system.__module__}.system",)
+    assert "never" not in capfd.readouterr().out
+
+
+def test_honest_files_name_no_such_globals() -> None:
+    """No other fixture is accused of running code."""
+    others = [name for name in TRUTH if name != "runs_code.pt"]
+    assert not [name for name in others if read_checkpoint(str(FIXTURES / name)).executable_globals]
+
+
+def test_compiled_model_is_seen() -> None:
+    """The prefix of torch.compile tells that the model was compiled."""
+    assert read_checkpoint(str(FIXTURES / "compiled.pt")).compiled is True
+    assert read_checkpoint(str(FIXTURES / "plain.pt")).compiled is None
+
+
+def test_several_gigabytes_are_read_in_a_fraction_of_a_second(tmp_path: Path) -> None:
+    """Time, memory and bytes read do not follow the size of the tensors."""
+    path = tmp_path / "large.pt"
+    state = {"model": {f"w{i}": torch.empty(1024, 1024, 128, device="meta") for i in range(8)}, "step": 3}
+    write_without_data(path, state)
+    seconds, memory, read, size = measure(path)
+    assert size > 4 << 30
+    assert seconds < 1.0
+    assert memory < 60 << 20
+    assert read < 64 << 10
+
+
+def write_without_data(path: Path, state: dict[str, Any]) -> None:
+    """Save tensors of the right size as holes in a sparse file."""
+    filled = {name: torch.empty_like(t, device="cpu") for name, t in state["model"].items()}
+    with torch.serialization.skip_data():
+        torch.save({**state, "model": filled}, path)
+
+
+def test_forty_thousand_entries_are_read_quickly(tmp_path: Path) -> None:
+    """A checkpoint of very many small tensors stays below the limits."""
+    path = tmp_path / "many.pt"
+    torch.save({"model": {f"layer.{i}.weight": torch.zeros(1) for i in range(40_000)}, "step": 1}, path)
+    seconds, memory, _, _ = measure(path)
+    assert seconds < 4.0
+    assert memory < 400 << 20
+    assert len(read_checkpoint(str(path)).tensors) == 40_000
+
+
+@pytest.mark.parametrize("make", ["missing", "empty", "folder", "text", "fifo"])
+def test_what_cannot_be_read_is_told_in_one_line(tmp_path: Path, make: str) -> None:
+    """Bad input gives one line that names the path."""
+    path = tmp_path / "ckpt.pt"
+    if make == "empty":
+        path.touch()
+    elif make == "folder":
+        path.mkdir()
+    elif make == "text":
+        path.write_text("not a checkpoint")
+    elif make == "fifo":
+        os.mkfifo(path)
+    with pytest.raises(CheckpointError) as caught:
+        read_checkpoint(str(path))
+    assert str(path) in caught.value.what
+    assert "\n" not in caught.value.what
+
+
+def test_a_damaged_file_of_a_folder_makes_its_state_unknown(tmp_path: Path) -> None:
+    """A folder whose optimizer file is cut short does not say that the optimizer is absent."""
+    torch.save({"w": torch.zeros(3)}, tmp_path / "model.pt")
+    torch.save({"state": {}, "param_groups": []}, tmp_path / "optimizer.pt")
+    whole = (tmp_path / "optimizer.pt").read_bytes()
+    (tmp_path / "optimizer.pt").write_bytes(whole[: len(whole) // 2])
+    facts = read_checkpoint(str(tmp_path))
+    assert facts.states[StateKind.OPTIMIZER].status is PresenceStatus.UNKNOWN
+    assert "optimizer.pt" in (facts.states[StateKind.OPTIMIZER].why or "")
+    assert facts.states[StateKind.MODEL].status is PresenceStatus.PRESENT
+
+
+def test_keys_are_shown_without_control_characters(tmp_path: Path) -> None:
+    """Escape sequences, line breaks and writing marks in keys are escaped."""
+    path = tmp_path / "ckpt.pt"
+    torch.save({"model": {"\x1b[31mred\n\u202eevil": torch.zeros(2)}, "step": 1}, path)
+    keys = [t.key for t in read_checkpoint(str(path)).tensors]
+    assert keys == ["model.\\x1b[31mred\\x0a\\u202eevil"]
