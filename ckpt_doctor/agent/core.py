@@ -55,6 +55,7 @@ class Agent:
         self._wrapped: list[tuple[object, str, object]] = []
         self._readers: list[Callable[[], dict[str, float]]] = []
         self._describers: list[Callable[[], dict[str, object]]] = []
+        self._after_save: list[Callable[[], None]] = []
         self._not_measured: dict[str, str] = {}
         self._reset()
         atexit.register(self._end, "itself")
@@ -106,6 +107,15 @@ class Agent:
             if len(self._digests) > MAX_DIGESTS:
                 del self._digests[0]
 
+    def input_seen(self, digest: str) -> None:
+        """Record what identifies the model's input, for steps that no loader feeds."""
+        if not self._digests:
+            self._digests.append(f"b:{digest}")
+
+    def after_save(self, act: Callable[[], None]) -> None:
+        """Have ``act`` called after each checkpoint save."""
+        self._after_save.append(act)
+
     def at_step_end(self, read: Callable[[], dict[str, float]]) -> None:
         """Have ``read`` called at the end of every step."""
         self._readers.append(read)
@@ -125,7 +135,10 @@ class Agent:
         output = self._register()
         if output is not None:
             output.journal.flush()
-        self._saved = self._saved or signal == "save"
+        if signal == "save":
+            self._saved = True
+            for act in self._after_save:
+                act()
 
     def about_to_write(self, path: str) -> None:
         """Announce a file that native code is going to overwrite."""

@@ -56,6 +56,12 @@ class Recorder(Protocol):
     def batch_drawn(self, digest: str | None, source: str) -> None:
         """Record that a batch reached the training loop, and what identifies it."""
 
+    def input_seen(self, digest: str) -> None:
+        """Record what identifies the model's input, for steps that no loader feeds."""
+
+    def after_save(self, act: Callable[[], None]) -> None:
+        """Have ``act`` called after each checkpoint save."""
+
     def update_done(self, optimizer: object) -> None:
         """Record that an optimizer has done, or skipped, an update: steps end here."""
 

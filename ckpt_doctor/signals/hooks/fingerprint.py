@@ -68,6 +68,7 @@ def _settings(torch: Any) -> dict[str, object]:
         "autograd.grad_enabled": torch.is_grad_enabled(),
         "default_dtype": str(torch.get_default_dtype()).removeprefix("torch."),
     }
+    values["cpus.online"] = os.cpu_count()
     if hasattr(os, "sched_getaffinity"):
         values["cpus.allowed"] = len(os.sched_getaffinity(0))
     for name, value in os.environ.items():
