@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ckpt_doctor.facts.comparison import Comparison
-from ckpt_doctor.facts.report import Case
+from ckpt_doctor.facts.report import Case, Finding
 from ckpt_doctor.facts.run import (
     Event,
     Fingerprint,
@@ -127,6 +128,79 @@ def comparison_of(case: Case) -> Comparison:
     return case.comparison
 
 
+PARTS: Mapping[str, Column] = {"data_wait": 0.001, "forward": 0.003, "backward": 0.004, "optimizer": 0.001}
+COUNTERS: Mapping[str, Column] = {
+    "batches": 1,
+    "elements": 1000,
+    "samples": 32,
+    "backwards": 1,
+    "optimizer_steps": 1,
+    "minor_faults": 5,
+    "user_s": 0.009,
+    "system_s": 0.0005,
+}
+SAMPLED: Mapping[str, Column] = {
+    "physical_read_bytes": 0,
+    "logical_read_bytes": 100_000,
+    "run_queue_s": 0.0001,
+    "minor_faults": 5,
+    "major_faults": 0,
+}
+VALUES: Mapping[str, object] = {
+    "threads.intra_op": 1,
+    "cpus.allowed": 2,
+    "optimizer.0.class": "AdamW",
+    "optimizer.0.groups": 1,
+    "optimizer.0.group.0.foreach": None,
+    "optimizer.0.group.0.amsgrad": False,
+    "optimizer.0.state_bytes": 1000,
+    "optimizer.0.state_dtypes": "float32:1000",
+    "loader.0.num_workers": 2,
+    "loader.0.prefetch_factor": 2,
+    "loader.0.persistent_workers": True,
+}
+SAVED_AT = 60
+"""The control of the ordinary case saved at the end of this many steps."""
+CONTROL_STEPS = 260
+RESUMED_STEPS = 200
+
+
+def control(mean_s: float = 0.01, *, count: int = CONTROL_STEPS, seed: int = 1, **changes: Any) -> RunRecord:
+    """The ordinary control: 10 ms steps in turns of 20, saved at step 60; ``changes`` as in ``make_run``."""
+    settings = _settings([str(i) for i in range(count)], changes)
+    return make_run(noisy(mean_s, count, seed=seed), arm="before", origin=SAVED_AT, **settings)
+
+
+def resumed(mean_s: float = 0.01, *, count: int = RESUMED_STEPS, seed: int = 2, **changes: Any) -> RunRecord:
+    """The ordinary resumed run, equal to the control but for ``changes``."""
+    settings = _settings([str(i + SAVED_AT) for i in range(count)], changes)
+    return make_run(noisy(mean_s, count, seed=seed), arm="after", **settings)
+
+
+def _settings(digests: Sequence[str], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The ordinary settings with the changed entries replaced."""
+    usual: dict[str, Any] = {
+        "parts": PARTS,
+        "counters": COUNTERS,
+        "sampled": SAMPLED,
+        "values": VALUES,
+        "digests": digests,
+        "turn_steps": 20,
+    }
+    merged = dict(usual)
+    for name, value in changes.items():
+        both = isinstance(usual.get(name), Mapping) and isinstance(value, Mapping)
+        merged[name] = {**usual[name], **value} if both else value
+    return merged
+
+
+def one(findings: Sequence[Finding], code: str) -> Finding:
+    """The only finding of a rule."""
+    found = [f for f in findings if f.code == code]
+    assert len(found) == 1, f"{code} among {[f.code for f in findings]}"
+    return found[0]
+
+
 def noisy(mean_s: float, count: int, *, seed: int, spread: float = 0.03, memory: float = 0.5) -> list[float]:
     """Step times that wander: an autoregressive process around a mean, never below a fifth of it."""
     rng = random.Random(seed)
@@ -145,7 +219,9 @@ def event(signal: str, step: int, duration_s: float | None = None, **fields: obj
 def _lay_out(
     times_s: Sequence[float], turn_steps: int | None, alone_turns: int
 ) -> tuple[tuple[float, ...], tuple[float, ...], tuple[Turn, ...]]:
-    starts, ends, turns = [], [], []
+    starts: list[float] = []
+    ends: list[float] = []
+    turns: list[Turn] = []
     clock_s = 1000.0
     size = turn_steps or max(1, len(times_s))
     for first in range(0, len(times_s), size):

@@ -40,7 +40,8 @@ ONE_TIME_RATIO = 1.5
 STEADY_HEAP_KEY = "env.MALLOC_MMAP_THRESHOLD_"
 GROWING_RATIO = 1.2
 """The last third of a window over its first third, from which on a growing cost is called one."""
-COMPUTE_PARTS = ("compile", "forward", "backward", "optimizer", "gc")
+CPU_KEYS = ("cpus.allowed", "threads.intra_op", "env.OMP_NUM_THREADS", "env.MKL_NUM_THREADS")
+"""Settings that say how many CPUs a process may use, and how many it wants to."""
 
 
 def proven_floor_ratio(comparison: Comparison) -> float:
@@ -157,6 +158,11 @@ def changes_of(comparison: Comparison, prefix: str, names: Iterable[str]) -> tup
     )
 
 
+def fewer_cpus(comparison: Comparison) -> tuple[FingerprintChange, ...]:
+    """CPUs or threads that the resumed run has fewer of."""
+    return tuple(c for c in comparison.changes if c.key in CPU_KEYS and _is_fewer(c))
+
+
 def counter_evidence(counter: CounterDelta | None, source: str) -> tuple[Evidence, ...]:
     """Both sides of a counter, as far as they are known."""
     if counter is None:
@@ -254,11 +260,12 @@ def unexplained_s(comparison: Comparison, findings: Sequence[Finding]) -> float:
 
     What is left has to be a quarter of the slowdown and above the effect floor by itself. On a machine
     that is busy with other things the process must have spent CPU time on it, on one thread: waiting
-    threads spin, and so use CPU time for the neighbour's sake.
+    threads spin, and so use CPU time for the neighbour's sake. Where the run has fewer CPUs than before,
+    that explains the rest (HST401).
     """
     left_s = comparison.delta_s - explained_s(comparison, findings)
     remaining_ratio = 1.0 + left_s / comparison.before.step_s
-    if too_few_steps(comparison) or not is_slower(comparison, proven=False):
+    if too_few_steps(comparison) or fewer_cpus(comparison) or not is_slower(comparison, proven=False):
         return 0.0
     if left_s < UNEXPLAINED_SHARE * comparison.delta_s or remaining_ratio < comparison.effect_floor_ratio:
         return 0.0
@@ -285,9 +292,11 @@ def _worked_for(comparison: Comparison, seconds: float) -> bool:
     return threads == 1 and spent_s is not None and spent_s >= WORK_SHARE * seconds
 
 
-def is_number(value: object) -> bool:
-    """Whether a setting is a number; ``True`` is none."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _is_fewer(change: FingerprintChange) -> bool:
+    try:
+        return int(str(change.after)) < int(str(change.before))
+    except ValueError:
+        return False
 
 
 def _most(one: float | None, two: float | None) -> float | None:

@@ -19,6 +19,8 @@ RESTARTS = 2
 """So many more worker starts than in the control's window are too many."""
 RESTART_RATIO = 2.0
 """Growth of worker starts per step that counts."""
+WAITING_CPU_SHARE = 0.5
+"""Parts that grew with less CPU time than this part of their growth are waiting, not working."""
 FEWER = ("num_workers", "prefetch_factor", "pin_memory")
 OTHER = ("kind", "context", "collate_fn", "batch_size")
 
@@ -52,9 +54,19 @@ def poorer_arguments(comparison: Comparison) -> tuple[FingerprintChange, ...]:
     return tuple(c for c in changes if _is_loader(c.key) and _is_poorer(c))
 
 
-def data_growth_s(comparison: Comparison) -> float:
-    """Seconds per step by which the data side grew."""
-    return blame.growth_s(comparison, blame.data_parts(comparison))
+def reading_parts(comparison: Comparison) -> tuple[str, ...]:
+    """The parts in which the run waits for its reads.
+
+    Data wait, where a loader feeds the steps; where that did not grow, but other parts did without
+    using more CPU time, the script reads in these.
+    """
+    usual = blame.data_parts(comparison)
+    other = ("forward", "rest")
+    spent_s = blame.cpu_growth_s(comparison)
+    if blame.grew(comparison, usual) or spent_s is None:
+        return usual
+    waits = spent_s < WAITING_CPU_SHARE * blame.growth_s(comparison, other)
+    return other if waits and blame.grew(comparison, other) else usual
 
 
 def user_lines(events: Iterable[Event]) -> tuple[tuple[str, int], ...]:

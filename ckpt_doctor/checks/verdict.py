@@ -49,7 +49,8 @@ def _slower(comparison: Comparison, causes: Sequence[Finding]) -> Verdict:
     told = first.name.replace("-", " ")
     if first.code in UNEXPLAINED:
         told = "the cause is not established"
-    cost = f"{units.seconds(first.delta_s or 0.0)} of {units.seconds(comparison.delta_s)}"
+    cost_s = (first.share_ratio or 0.0) * comparison.delta_s
+    cost = f"{units.seconds(cost_s)} of {units.seconds(comparison.delta_s)}"
     more = f", and {len(causes) - 1} more" if len(causes) > 1 else ""
     return Verdict(
         status=Status.SLOWER,
@@ -109,6 +110,12 @@ def _speed(comparison: Comparison, findings: Sequence[Finding]) -> tuple[Status,
             f"the resume itself does not make the run slower: it reads {units.ratio(ratio.value)}, "
             "by page faults of the heap, in which identical processes differ too"
         )
+    if ratio.low > 1.0:
+        floor = units.ratio(comparison.effect_floor_ratio)
+        return Status.SAME, (
+            f"the resumed run is as fast as before, as far as one pair of processes can tell: "
+            f"it reads {units.ratio(ratio.value)}, and identical code differs by up to {floor}"
+        )
     return Status.SAME, "the resumed run is as fast as before"
 
 
@@ -121,9 +128,9 @@ def _doubt(comparison: Comparison, findings: Sequence[Finding]) -> str | None:
         steps = min(comparison.before.steps, comparison.after.steps)
         return f"only {steps} steps could be compared"
     reading = f"the clock reads {_times(comparison)} (95 % {ratio.low:.2f}-{ratio.high:.2f})"
-    if ratio.value >= comparison.effect_floor_ratio and ratio.high > 1.0:
-        if blame.contended(comparison):
-            return f"{reading}, but the machine was busy with other things and no counter explains it"
+    if blame.contended(comparison) and blame.is_slower(comparison, proven=True):
+        return f"{reading}, but the machine was busy with other things and no counter explains it"
+    if ratio.value >= comparison.effect_floor_ratio:
         return f"{reading}, which these steps cannot tell from noise"
     if blame.too_noisy(comparison):
         return f"only a slowdown above {units.ratio(comparison.detectable_ratio)} would have shown"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckpt_doctor.errors import RecordingError
-from ckpt_doctor.facts.comparison import Comparison, Contention, Window
+from ckpt_doctor.facts.comparison import Comparison, Contention, Interference, Window
 from ckpt_doctor.facts.run import RunRecord
 from ckpt_doctor.stats.alignment import Alignment, Arm, align
 from ckpt_doctor.stats.attribution import budget, resample
@@ -25,6 +25,11 @@ UNPAIRED_FLOOR_RATIO = 1.30
 """Arms one after the other meet a machine in two moods: identical code read far more apart."""
 CONTENTION_FLOOR = 0.4
 """Added to the floor when other work takes all cores; a part of it when it takes a part."""
+QUIET_OTHERS_RATIO = 0.15
+"""Others' use of the cores that does not raise the floor: the probe itself and the machine's own work."""
+EVICTION_RATIO = 1.5
+EVICTION_BYTES = 16384.0
+"""The control's reads beside the resumed run against alone, per step: by factor and amount."""
 STEADY_HEAP_KEY = "env.MALLOC_MMAP_THRESHOLD_"
 
 
@@ -41,7 +46,7 @@ def compare_runs(before: RunRecord, after: RunRecord) -> Comparison:
     ranks = _ranks(before, after)
     alignment = align(before, after, ranks)
     seen = interference(alignment.before)
-    if seen is not None and seen.ratio.low > 1.0 and seen.ratio.value >= PAIRED_FLOOR_RATIO:
+    if seen is not None and evicts(seen):
         # Beside the resumed run the control is no control any more: it is judged by its time alone.
         alignment = align(before, after, ranks, alone=True)
     one, two = alignment.before, alignment.after
@@ -78,6 +83,17 @@ def compare_runs(before: RunRecord, after: RunRecord) -> Comparison:
     )
 
 
+def evicts(seen: Interference) -> bool:
+    """Whether the resumed run made the control slower, by making it read from the disk again.
+
+    The clock alone is not enough to leave the interleaved turns: the machine's mood changes too.
+    """
+    alone, beside = seen.alone_physical_bytes_per_step, seen.beside_physical_bytes_per_step
+    if alone is None or beside is None or seen.ratio.low <= 1.0 or seen.ratio.value < PAIRED_FLOOR_RATIO:
+        return False
+    return beside >= EVICTION_RATIO * alone and beside - alone >= EVICTION_BYTES
+
+
 def effect_floor(alignment: Alignment, around: Contention) -> float:
     """The smallest ratio that is called a slowdown when nothing but the clock speaks for it."""
     floor = UNPAIRED_FLOOR_RATIO
@@ -85,7 +101,7 @@ def effect_floor(alignment: Alignment, around: Contention) -> float:
         steady = all(value_at_end(arm.rank, STEADY_HEAP_KEY) for arm in (alignment.before, alignment.after))
         floor = STEADY_HEAP_FLOOR_RATIO if steady else PAIRED_FLOOR_RATIO
     others = [r for r in (around.other_cpu_ratio_before, around.other_cpu_ratio_after) if r is not None]
-    return floor + CONTENTION_FLOOR * min(1.0, max(others, default=0.0))
+    return floor + CONTENTION_FLOOR * max(0.0, min(1.0, max(others, default=0.0)) - QUIET_OTHERS_RATIO)
 
 
 def _ranks(before: RunRecord, after: RunRecord) -> tuple[int, int]:

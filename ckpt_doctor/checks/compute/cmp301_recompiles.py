@@ -9,8 +9,9 @@ How it is measured
 ------------------
 Compilations since the process began, against the control's process until the end of its window. A
 fresh process compiles too, and again when it first meets another shape: as many as the control are
-normal. ``blame.ONE_TIME_S`` and ``MIN_EXTRA`` more are reported, with dynamo's reason for each. Where the
-compile part of the steps in the window grew, the slowdown is a lasting one.
+normal. More are reported, with dynamo's reason for each: as a lasting slowdown from ``MIN_RECURRING`` more
+on, where the compile part of the steps in the window grew; as a cost that fades where they took
+``blame.ONE_TIME_S`` more and ``blame.ONE_TIME_RATIO`` times as long in all.
 
 How to fix it
 -------------
@@ -34,8 +35,8 @@ from ckpt_doctor.facts.comparison import Shape, Window
 from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Evidence, Found, Severity, Side
 from ckpt_doctor.facts.run import Event
 
-MIN_EXTRA = 2
-"""So many compilations more than in the control's whole life are too many."""
+MIN_RECURRING = 3
+"""So many compilations more than in the control's whole life are more than a new shape."""
 REASONS = 3
 """So many different reasons are told."""
 
@@ -48,12 +49,15 @@ def find(case: Case) -> Found | CannotTell | None:
     if "compile" in comparison.not_measured:
         return CannotTell(blame.why_unknown(comparison, "compile"))
     before, after = _compilations(comparison.before), _compilations(comparison.after)
-    if len(after) < len(before) + MIN_EXTRA:
+    extra = len(after) - len(before)
+    if extra <= 0:
         return None
     per_step_s = blame.growth_s(comparison, ("compile",))
-    lasting = blame.is_slower(comparison, proven=True) and blame.grew(comparison, ("compile",))
+    slower = blame.is_slower(comparison, proven=True) and blame.grew(comparison, ("compile",))
+    lasting = slower and extra >= MIN_RECURRING
     once_s = _seconds(after) - _seconds(before)
-    if not lasting and once_s < blame.ONE_TIME_S:
+    longer = once_s >= blame.ONE_TIME_S and _seconds(after) >= blame.ONE_TIME_RATIO * _seconds(before)
+    if not lasting and not longer:
         return None
     cost_s = per_step_s if lasting else once_s
     told = units.per_step(cost_s) if lasting else f"{units.seconds(cost_s)} in all"

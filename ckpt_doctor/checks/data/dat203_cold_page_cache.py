@@ -10,8 +10,9 @@ How it is measured
 ------------------
 Bytes that came from the disk, per step and over the whole process tree, rose by
 ``loading.READ_RATIO`` and ``loading.READ_BYTES`` at least (major faults, for memory-mapped data, by
-``loading.READ_RATIO`` and ``loading.FAULTS``), and so did the data side of the step (data wait; the
-rest of the step, where no loader feeds it). What worker restarts cost is not counted here.
+``loading.READ_RATIO`` and ``loading.FAULTS``), and so did the data side of the step: data wait, or
+the rest of the step where no loader feeds it or where it grew without using the CPU. What worker
+restarts cost is not counted here.
 
 How to fix it
 -------------
@@ -41,10 +42,10 @@ def find(case: Case) -> Found | CannotTell | None:
     more = loading.reads_more(comparison)
     if more is None:
         return CannotTell(blame.why_unknown(comparison, "physical_read_bytes", "process_tree"))
-    parts = blame.data_parts(comparison)
+    parts = loading.reading_parts(comparison)
     if not more or not blame.is_slower(comparison, proven=True) or not blame.grew(comparison, parts):
         return None
-    cost_s = loading.data_growth_s(comparison)
+    cost_s = blame.growth_s(comparison, parts)
     if loading.restarts_workers(comparison):
         cost_s = max(0.0, cost_s - loading.restart_s(comparison))
     if blame.share_ratio(comparison, cost_s) < blame.MIN_SHARE:

@@ -38,7 +38,7 @@ def find(case: Case) -> Found | None:
         return None
     told = ", ".join(f"{c.key.rpartition('.')[2]} {c.before} -> {c.after}" for c in changes)
     slower = blame.is_slower(comparison, proven=True) and blame.grew(comparison, ("data_wait",))
-    cost_s = loading.data_growth_s(comparison) if slower else None
+    cost_s = blame.growth_s(comparison, ("data_wait",)) if slower else None
     if cost_s is not None and loading.restarts_workers(comparison):
         cost_s = max(0.0, cost_s - loading.restart_s(comparison))
     effect = (

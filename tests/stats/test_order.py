@@ -1,0 +1,66 @@
+"""Whether the data came in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ckpt_doctor.facts.comparison import OrderCheck
+from ckpt_doctor.stats.order import check_order
+from tests.builders import make_run
+
+
+def _check(
+    before: Sequence[str | None],
+    after: Sequence[str | None],
+    origin: int,
+    kinds: tuple[str, str] = ("indices", "indices"),
+) -> OrderCheck:
+    one = make_run([1.0] * len(before), digests=before, digest_source=kinds[0]).ranks[0]
+    two = make_run([1.0] * len(after), digests=after, digest_source=kinds[1]).ranks[0]
+    return check_order(one, origin, two, 0, replaced=False)
+
+
+CONTROL = [f"{i:04d}" for i in range(50)]
+
+
+def test_the_control_s_own_data_are_an_order_restored() -> None:
+    """Equal digests at the same relative steps are the proof."""
+    order = _check(CONTROL, CONTROL[20:40], 20)
+    assert order.restored is True
+    assert order.compared_steps == 20
+
+
+def test_data_that_begin_anew_are_found_at_the_start_of_the_control() -> None:
+    """Offset 0 says that the resumed run sees again what it has seen."""
+    order = _check(CONTROL, CONTROL[:20], 20)
+    assert (order.restored, order.first_difference, order.offset) == (False, 0, 0)
+
+
+def test_another_shuffle_is_found_nowhere() -> None:
+    """Digests that the control never had are no known offset."""
+    order = _check(CONTROL, [f"x{i}" for i in range(20)], 20)
+    assert order.restored is False
+    assert order.offset is None
+
+
+def test_an_order_that_breaks_later_names_the_step() -> None:
+    """The rest of the epoch right and the next one wrong is not restored."""
+    order = _check(CONTROL, [*CONTROL[20:30], *[f"x{i}" for i in range(10)]], 20)
+    assert (order.restored, order.first_difference) == (False, 10)
+
+
+def test_unknown_digests_are_no_difference() -> None:
+    """Steps without a digest are not compared, and two are too few."""
+    assert _check(CONTROL, [None, *CONTROL[21:30]], 20).restored is True
+    assert _check(CONTROL, [None, None, *CONTROL[22:24]], 20).restored is None
+
+
+def test_indices_and_batches_are_not_compared_with_each_other() -> None:
+    """Hashes of different things say nothing."""
+    assert _check(CONTROL, CONTROL[20:40], 20, ("indices", "batches")).restored is None
+
+
+def test_steps_before_the_save_are_no_control_for_the_order() -> None:
+    """Where other steps stand in for the control, their data differ by nature."""
+    run = make_run([1.0] * 50, digests=CONTROL).ranks[0]
+    assert check_order(run, 0, run, 0, replaced=True).restored is None
