@@ -35,6 +35,16 @@ def signed_seconds(value_s: float) -> str:
     return _signed(value_s, seconds(value_s))
 
 
+def seconds_range(low_s: float, high_s: float) -> str:
+    """Two differences in seconds with their signs and one unit, as ``+6.32 to +9.79 ms``."""
+    if not (math.isfinite(low_s) and math.isfinite(high_s)):
+        return "unknown"
+    largest = max(abs(low_s), abs(high_s))
+    factor, unit = next(((f, u) for f, u in _TIMES if largest >= f * 0.9995), _TIMES[-1])
+    low, high = (_signed(value, _digits(value / factor)) for value in (low_s, high_s))
+    return f"{low} to {high} {unit}"
+
+
 def per_step(value_s: float) -> str:
     """Seconds per step, as ``33.4 ms/step``."""
     return f"{seconds(value_s)}/step"
@@ -107,6 +117,8 @@ def _signed(value: float, text: str) -> str:
 def _digits(value: float) -> str:
     """Three significant digits without an exponent, and never fewer than the whole part needs."""
     size_of = abs(value)
+    if size_of == 0:
+        return "0"
     if size_of >= 99.95:
         return f"{value:.0f}"
     if size_of >= 9.995:

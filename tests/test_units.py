@@ -78,6 +78,14 @@ def test_signs() -> None:
     assert units.signed_size(1000) == "+1.00 kB"
 
 
+def test_a_range_has_one_unit() -> None:
+    """Both ends of an interval are told in the unit of the larger one, each with its sign."""
+    assert units.seconds_range(-40.7e-6, 0.0098) == "-0.0407 to +9.80 ms"
+    assert units.seconds_range(0.0, 0.002) == "0 to +2.00 ms"
+    assert units.seconds_range(0.0, 0.0) == "0 to 0 ns"
+    assert units.seconds_range(-math.inf, 1.0) == "unknown"
+
+
 def test_percent_and_ratio() -> None:
     """Small parts keep a digit behind the point, ratios have two."""
     assert [units.percent(value) for value in (0, 0.036, 0.96, 1)] == ["0 %", "3.6 %", "96 %", "100 %"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -16,9 +18,9 @@ from ckpt_doctor.errors import MachineError
 from ckpt_doctor.facts.policy import Policy
 from ckpt_doctor.probe.request import ProbeRequest
 
-_SCRIPT = "image_classify.py"
-_ARGUMENTS: tuple[str, ...] = ("--out", "{folder}/run")
-_RESUME_ARGS = "--resume {checkpoint}"
+_SCRIPT = "stream_epochs.py"
+_ARGUMENTS = ("--out", "{folder}/run", "--fault", "respawn")
+_RESUME_ARGS = "--restore {checkpoint}"
 _NEEDS = ("torch", "numpy")
 
 _EXAMPLES = """\b
@@ -45,14 +47,15 @@ def demo() -> None:
     with tempfile.TemporaryDirectory(prefix="ckpt-doctor-demo-") as folder, progress.shown() as show:
         arguments = (argument.replace("{folder}", folder) for argument in _ARGUMENTS)
         request = ProbeRequest(
-            command=(sys.executable, str(_scripts() / _SCRIPT), *arguments),
+            command=(sys.executable, os.path.relpath(_scripts() / _SCRIPT), *arguments),
             resume_args=_RESUME_ARGS,
             threads=1,
             steady_heap=True,
             output=Path(folder) / "recordings",
         )
         report = doctor.probe(request, policy, show)
-    raise typer.Exit(destinations.deliver(report, policy))
+    # The recordings that the report's context names are gone by now.
+    raise typer.Exit(destinations.deliver(replace(report, context={}), policy))
 
 
 def _scripts() -> Path:

@@ -34,5 +34,5 @@ def env() -> None:
         rows.append([ability.name, _YES if ability.available else _NO, ability.detail])
         if ability.fix is not None:
             rows.append(["", "", f"Fix: {ability.fix}"])
-    screen.table([Column("", style="bold"), Column(""), Column("", folds=True)], rows, headings=False)
+    screen.table([Column("", style="bold"), Column(""), Column("")], rows, headings=False)
     write_out(screen.text())

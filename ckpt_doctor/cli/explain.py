@@ -47,7 +47,7 @@ def explain(
     screen = Screen(width=terminal_width(), colour=wants_colour())
     if code is None:
         rows = [[rule.code, rule.name, _summary(rule)] for rule in catalogue()]
-        screen.table([Column("code", style="bold"), Column("name"), Column("", folds=True)], rows)
+        screen.table([Column("code", style="bold"), Column("name"), Column("")], rows)
     else:
         for rule in _rules(code):
             _page(screen, rule)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from ckpt_doctor import units
 from ckpt_doctor.facts.checkpoint import CheckpointFacts
-from ckpt_doctor.facts.comparison import Comparison, PartDelta, StartCost
+from ckpt_doctor.facts.comparison import Comparison, PartDelta, Shape, StartCost
 from ckpt_doctor.facts.report import (
     Confidence,
     Finding,
@@ -25,11 +25,15 @@ from ckpt_doctor.report.terminal.screen import Cell, Column, Screen
 SUFFIXES = (".txt",)
 
 _FULL_FINDINGS = 3
-"""So many findings are told in full; what follows is told in one line each."""
+"""So many findings are told in full, the others in a sentence each."""
 _FULL_EVIDENCE = 6
 _REASONS = 3
 """So many reasons of rules that could not be judged are told."""
 _BAR_COLUMNS = 12
+_BAR_FROM_WIDTH = 76
+"""Narrower terminals get no bars: the numbers need the room."""
+_SURE, _UNSURE = "█", "░"
+"""A bar's filling: whether the interval leaves out zero."""
 
 _STATUS_STYLE = {
     Status.SLOWER: "bold red",
@@ -55,7 +59,7 @@ def render(report: Report, *, width: int = 80, colour: bool = False) -> str:
     _verdict(screen, report, findings)
     if report.comparison is not None:
         _budget(screen, report.comparison)
-    _findings(screen, findings, report.verdict)
+    _findings(screen, findings, report)
     if report.comparison is not None:
         _resume_cost(screen, report.comparison)
     for checkpoint in report.checkpoints:
@@ -105,7 +109,8 @@ def _budget(screen: Screen, comparison: Comparison) -> None:
         speed = [f"{units.number(side)}/s" for side in (before.samples_per_s, after.samples_per_s)]
         rows.append(["samples", *speed, "", "", ""])
     screen.blank()
-    screen.line(("Where the time of a step goes", "bold"), f"  ({comparison.shape.value})")
+    shape = "" if comparison.shape is Shape.NONE else f"  ({comparison.shape.value})"
+    screen.line(("Where the time of a step goes", "bold"), shape)
     columns = [
         Column("part"),
         Column("before", right=True),
@@ -114,35 +119,46 @@ def _budget(screen: Screen, comparison: Comparison) -> None:
         Column("95 % interval", right=True),
         Column(""),
     ]
+    if screen.width < _BAR_FROM_WIDTH:
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
     screen.table(columns, rows, indent=2)
 
 
 def _budget_row(part: PartDelta, largest: float) -> list[Cell]:
     delta = part.delta
+    sure = delta.low > 0 or delta.high < 0
     length = round(_BAR_COLUMNS * abs(delta.value) / largest) if largest else 0
     return [
         wording.part_name(part.part),
         units.seconds(part.before_s),
         units.seconds(part.after_s),
         units.signed_seconds(delta.value),
-        f"{units.signed_seconds(delta.low)} to {units.signed_seconds(delta.high)}",
-        ("█" * length, "red" if delta.value > 0 else "green"),
+        units.seconds_range(delta.low, delta.high),
+        ((_SURE if sure else _UNSURE) * length, "red" if delta.value > 0 else "green"),
     ]
 
 
-def _findings(screen: Screen, findings: tuple[Finding, ...], verdict: Verdict) -> None:
-    for finding in findings[:_FULL_FINDINGS]:
+def _findings(screen: Screen, findings: tuple[Finding, ...], report: Report) -> None:
+    verdict = report.verdict
+    full = [f for f in findings if report.comparison is None or _matters(f, verdict)][:_FULL_FINDINGS]
+    brief = [finding for finding in findings if finding not in full]
+    for finding in full:
         screen.blank()
-        _finding_heading(screen, finding)
+        _finding_heading(screen, finding, report)
         if finding.summary not in verdict.sentence:
             screen.line(finding.summary, indent=2)
         _evidence(screen, finding)
         if finding.code != verdict.cause:
             screen.labelled("Fix:", finding.remedy, indent=2)
-    if findings[_FULL_FINDINGS:]:
+    if brief:
         screen.blank()
-    for finding in findings[_FULL_FINDINGS:]:
+    for finding in brief:
         screen.line((finding.code, _SEVERITY_STYLE[finding.severity]), f" {finding.name}: {finding.summary}")
+
+
+def _matters(finding: Finding, verdict: Verdict) -> bool:
+    """Whether a finding of a comparison is told in full: the cause, and what else is an error."""
+    return finding.code == verdict.cause or finding.severity is Severity.ERROR
 
 
 def _evidence(screen: Screen, finding: Finding) -> None:
@@ -151,11 +167,11 @@ def _evidence(screen: Screen, finding: Finding) -> None:
         for evidence in finding.evidence[:_FULL_EVIDENCE]
     ]
     if rows:
-        columns = [Column("", folds=True), Column("", right=True, folds=True), Column("", folds=True)]
+        columns = [Column(""), Column("", right=True), Column("")]
         screen.table(columns, rows, indent=4, headings=False)
 
 
-def _finding_heading(screen: Screen, finding: Finding) -> None:
+def _finding_heading(screen: Screen, finding: Finding, report: Report) -> None:
     words = [finding.severity.value]
     if finding.shape is not None:
         words.append(finding.shape.value)
@@ -164,8 +180,9 @@ def _finding_heading(screen: Screen, finding: Finding) -> None:
         words.append(cost)
     if finding.confidence is not Confidence.SUPPORTED:
         words.append(finding.confidence.value)
-    if finding.location is not None:
-        words.append(f"{finding.location.file}:{finding.location.line}")
+    place = wording.place(finding, report)
+    if place is not None:
+        words.append(place)
     title = f"{finding.code} {finding.name}"
     screen.line((title, f"bold {_SEVERITY_STYLE[finding.severity]}"), "  " + " · ".join(words))
 
@@ -200,11 +217,13 @@ def _checkpoint(screen: Screen, checkpoint: CheckpointFacts, *, brief: bool) -> 
         f"{checkpoint.path} ({checkpoint.format}, {checkpoint.layout}, ",
         f"{units.size(checkpoint.size_bytes)}, of which {units.size(checkpoint.read_bytes)} read)",
     )
-    for status in (PresenceStatus.ABSENT,) if brief else PresenceStatus:
+    if brief:
+        return
+    for status in PresenceStatus:
         kinds = [kind.value for kind, state in checkpoint.states.items() if state.status is status]
         if kinds:
             screen.labelled(f"{status.value}:", ", ".join(kinds), style="", indent=2)
-    for note in () if brief else checkpoint.notes:
+    for note in checkpoint.notes:
         screen.labelled("note:", note, style="", indent=2)
 
 

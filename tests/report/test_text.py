@@ -34,7 +34,7 @@ def test_the_verdict_is_first_and_all_parts_follow() -> None:
             "data wait",
             "physical bytes read per step, after",
             "Cost of the resume, once",
-            "absent: sampler_rng",
+            "Checkpoint: runs/x/last.pt",
             "Note:",
             "Not evaluated:",
             "Measured:",
@@ -111,11 +111,25 @@ def test_the_fix_of_the_cause_is_told_once() -> None:
 
 
 def test_many_findings_stay_short() -> None:
-    """From the fourth on, a finding takes one line."""
+    """Beside a measured cause, warnings take a sentence each; an inspection tells three in full."""
     findings = tuple(order_lost(code=f"STA{number}", remedy=f"remedy {number}") for number in range(101, 109))
-    text = render(probe_report(findings=(cold_cache(), *findings)))
-    assert text.count("Fix: remedy") == 2
-    assert all(f"STA{number}" in text for number in range(101, 109))
+    measured = render(probe_report(findings=(cold_cache(), *findings)))
+    inspected = render(inspect_report(findings=findings))
+    assert measured.count("Fix: remedy") == 0
+    assert inspected.count("Fix: remedy") == 3
+    for number in range(101, 109):
+        assert f"STA{number}" in measured
+        assert f"STA{number}" in inspected
+
+
+def test_bars_show_what_is_established() -> None:
+    """A bar is solid where the interval leaves out zero, else faint; narrow terminals get none."""
+    wide = render(probe_report(), width=80)
+    table = wide.partition("Where the time")[2].partition("\n\n")[0]
+    rows = {line.split()[0]: line for line in table.splitlines()[2:]}
+    assert "█" in rows["data"]
+    assert "█" not in rows["forward"]
+    assert "█" not in render(probe_report(), width=60)
 
 
 def test_reasons_that_repeat_are_told_once() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ckpt_doctor.facts.comparison import Shape
-from ckpt_doctor.facts.report import Evidence, Severity, Side, Status, Verdict
+from ckpt_doctor.facts.report import Evidence, Location, Severity, Side, Status, Verdict
 from ckpt_doctor.report import wording
 from tests.report.sample import cold_cache, inspect_report, order_lost, probe_report
 
@@ -26,6 +26,16 @@ def test_order_of_telling() -> None:
     report = probe_report(findings=(once, lasting, order_lost(), cold_cache()))
     codes = [finding.code for finding in wording.by_cost(report)]
     assert codes == ["DAT203", "CMP305", "DAT202", "DAT201"]
+
+
+def test_place() -> None:
+    """Lines are named relative to where the script ran, others by their full path, and none where unknown."""
+    inside = cold_cache(location=Location("/home/user/src/train.py", 42))
+    outside = cold_cache(location=Location("/opt/train.py", 42))
+    assert wording.place(inside, probe_report()) == "src/train.py:42"
+    assert wording.place(outside, probe_report()) == "/opt/train.py:42"
+    assert wording.place(inside, inspect_report()) == "/home/user/src/train.py:42"
+    assert wording.place(order_lost(), probe_report()) is None
 
 
 def test_cost() -> None:

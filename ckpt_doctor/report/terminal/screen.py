@@ -31,8 +31,6 @@ class Column:
     heading: str
     right: bool = False
     style: str = ""
-    folds: bool = False
-    """Whether long cells break into several lines; others are never broken."""
 
 
 class Screen:
@@ -90,7 +88,6 @@ class Screen:
                 Text(column.heading),
                 justify="right" if column.right else "left",
                 style=column.style,
-                no_wrap=not column.folds,
                 overflow="fold",
             )
         for row in rows:

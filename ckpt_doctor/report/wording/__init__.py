@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 from ckpt_doctor import units
 from ckpt_doctor.facts.comparison import Interval, Shape
 from ckpt_doctor.facts.report import Evidence, Finding, Report, Severity, Status
@@ -71,6 +73,17 @@ def evidence_value(evidence: Evidence) -> str:
     return units.quantity(float(value), evidence.unit)
 
 
+def place(finding: Finding, report: Report) -> str | None:
+    """The line of the user's source as ``train.py:42``, relative to where the script ran if it lies there."""
+    if finding.location is None:
+        return None
+    file = PurePath(finding.location.file)
+    cwd = report.comparison.after.run.meta.cwd if report.comparison is not None else None
+    if cwd is not None and file.is_relative_to(cwd):
+        file = file.relative_to(cwd)
+    return f"{file}:{finding.location.line}"
+
+
 def part_name(part: str) -> str:
     """A part of the step time in words, as ``data wait``."""
-    return {"gc": "garbage collection"}.get(part, part.replace("_", " "))
+    return {"gc": "GC pauses"}.get(part, part.replace("_", " "))
