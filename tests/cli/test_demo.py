@@ -54,5 +54,5 @@ def test_the_wheel_carries_the_scripts() -> None:
     tomllib = pytest.importorskip("tomllib")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    assert included["fixtures/scripts"] == "ckpt_doctor/demo_scripts"
+    assert included[f"fixtures/scripts/{demo._SCRIPT}"] == f"ckpt_doctor/demo_scripts/{demo._SCRIPT}"
     assert (ROOT / "fixtures" / "scripts" / demo._SCRIPT).is_file()
