@@ -27,6 +27,8 @@ class Document:
     """Text beside the tensors, as a safetensors header has."""
     notes: tuple[str, ...] = ()
     """What is wrong or was left out, one sentence each."""
+    payload_files: frozenset[str] = frozenset()
+    """Files of the folder that hold this document's tensors, and are no checkpoints of their own."""
 
 
 @dataclass

@@ -5,8 +5,10 @@ Nothing in the file is executed, no tensor is read, and torch is not imported.
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from ckpt_doctor.errors import CheckpointError
 from ckpt_doctor.facts.checkpoint import CheckpointFacts, TensorEntry
@@ -22,6 +24,8 @@ from ckpt_doctor.readers.survey import Find, Survey, counter_value, survey
 from ckpt_doctor.readers.text import clean
 from ckpt_doctor.readers.tree import Path, Tensor, show_path
 
+_PAYLOAD_SUFFIX = ".distcp"
+"""Files of torch.distributed.checkpoint that only their ``.metadata`` can explain."""
 _SIDE_FORMATS = ("json", "text")
 _MAX_DOCUMENTS = 512
 _MAX_OPTIMIZERS = 64
@@ -45,14 +49,27 @@ def read_checkpoint(path: str) -> CheckpointFacts:
     shown = clean(path, 4096)
     meter = Meter()
     try:
-        bundle = _open(path, Budget(), meter)
-        return _facts(bundle, Budget(), meter)
+        with _collector_paused():
+            budget = Budget()
+            return _facts(_open(path, budget, meter), budget, meter)
     except Malformed as error:
         raise CheckpointError(f"{shown}: {error.why}", hint=error.hint) from error
     except RecursionError as error:
         raise CheckpointError(f"{shown}: it is nested too deep to be read") from error
     except MemoryError as error:
         raise CheckpointError(f"{shown}: it needs more memory than there is to be read") from error
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Spare the garbage collector's walks over what is being built: a fifth of the time of a large file."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _open(path: str, budget: Budget, meter: Meter) -> Bundle:
@@ -72,7 +89,10 @@ def _open_folder(path: str, budget: Budget, meter: Meter) -> Bundle:
         raise Malformed("the folder is empty")
     documents: dict[str, Document] = {}
     damaged: dict[str, str] = {}
+    payload: set[str] = set()
     for name in files:
+        if name in payload or name.endswith(_PAYLOAD_SUFFIX):
+            continue
         if len(documents) >= _MAX_DOCUMENTS:
             damaged[name] = f"the folder has more than {_MAX_DOCUMENTS} checkpoint files"
             break
@@ -87,7 +107,11 @@ def _open_folder(path: str, budget: Budget, meter: Meter) -> Bundle:
             if isinstance(error, Unrecognised) and not name.lower().endswith(_CHECKPOINT_SUFFIXES):
                 continue
             damaged[clean(name)] = error.why
-    if all(document.format in _SIDE_FORMATS for document in documents.values()):
+        else:
+            payload |= documents[name].payload_files
+    if not any(name.endswith(_PAYLOAD_SUFFIX) for name in files) and all(
+        document.format in _SIDE_FORMATS for document in documents.values()
+    ):
         raise Malformed("no file of the folder is a checkpoint", next(iter(damaged.values()), None))
     return Bundle(path, True, documents, files, damaged)
 
@@ -118,7 +142,7 @@ def _facts(bundle: Bundle, budget: Budget, meter: Meter) -> CheckpointFacts:
         read_bytes=meter.read_bytes,
         states=states,
         tensors=tuple(_entry(*each) for each in found.tensors),
-        optimizers=account_all(found, optimizers, models),
+        optimizers=account_all(found, optimizers, models, budget),
         executable_globals=executable(name for d in documents for name in d.globals),
         model_prefixes=prefixes,
         compiled=True if "_orig_mod." in prefixes else None,
@@ -131,7 +155,7 @@ def _facts(bundle: Bundle, budget: Budget, meter: Meter) -> CheckpointFacts:
 def _format(bundle: Bundle) -> str:
     """The format of the file, or of most of a folder's checkpoint files."""
     names = [document.format for document in bundle.documents.values()]
-    if "dcp" in names:
+    if "dcp" in names or not names:
         return "dcp"
     weighed = [name for name in names if name not in _SIDE_FORMATS] or names
     return max(sorted(set(weighed)), key=weighed.count)

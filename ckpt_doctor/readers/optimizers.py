@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from ckpt_doctor.facts.checkpoint import OptimizerFacts, ParamGroupFacts
 from ckpt_doctor.readers.algorithms import Algorithm, recognise
+from ckpt_doctor.readers.limits import Budget
 from ckpt_doctor.readers.survey import Find, Survey
 from ckpt_doctor.readers.text import clean
 from ckpt_doctor.readers.tree import ITEM_BITS, Node, Tensor, show_key, tensors_below
@@ -64,12 +65,22 @@ def account(optimizer: Find, parameters: Parameters) -> OptimizerFacts:
     return _Account(optimizer, parameters).facts()
 
 
-def account_all(found: Survey, optimizers: list[Find], models: list[Find]) -> tuple[OptimizerFacts, ...]:
-    """The facts of each optimizer of a checkpoint."""
+def account_all(
+    found: Survey, optimizers: list[Find], models: list[Find], budget: Budget
+) -> tuple[OptimizerFacts, ...]:
+    """The facts of each optimizer of a checkpoint.
+
+    Raises:
+        Malformed: The time is used up.
+    """
     parameters = parameters_of(models)
     own = {id(tensor) for optimizer in optimizers for _, tensor in tensors_below(optimizer.node)}
     parameters.shapes = {tensor.shape for _, _, tensor in found.tensors if id(tensor) not in own}
-    return tuple(account(optimizer, parameters) for optimizer in optimizers)
+    facts = []
+    for optimizer in optimizers:
+        budget.check_time()
+        facts.append(account(optimizer, parameters))
+    return tuple(facts)
 
 
 class _Account:
@@ -82,6 +93,7 @@ class _Account:
         self.entries = _entries(self.node)
         self.names = self._names_by_id()
         self.duplicates = self._duplicates()
+        self.tensors = [tensor for _, tensor in tensors_below(self.node.get("state", self.node))]
 
     def facts(self) -> OptimizerFacts:
         names = Counter(name for entry in self.entries.values() for name in entry)
@@ -92,7 +104,7 @@ class _Account:
         surplus = self._surplus(algorithm)
         strangers = self._strangers(algorithm)
         expected, extra = self._expected(algorithm, {*orphans, *surplus, *strangers})
-        storages = {s.key: s for _, tensor in self._tensors() for s in tensor.storages()}
+        storages = {s.key: s for tensor in self.tensors for s in tensor.storages()}
         if surplus:
             self.notes.append(f"{len(surplus)} entries are more than the model has parameters of their shape")
         if strangers:
@@ -104,7 +116,7 @@ class _Account:
             entries=len(self.entries),
             state_bytes=sum(storage.size_bytes for storage in storages.values()),
             expected_bytes=expected,
-            dtypes=_sum_by((t.dtype, t.size_bytes) for _, t in self._tensors()),
+            dtypes=_sum_by((t.dtype, t.size_bytes) for t in self.tensors),
             devices=_sum_by((s.device, s.size_bytes) for s in storages.values() if s.device is not None),
             parameter_dtypes=tuple(sorted(self._matched_dtypes())),
             step_devices=self._step_devices(),
@@ -113,9 +125,6 @@ class _Account:
             extra_keys=tuple(sorted(clean(name, 80) for name in extra))[:_MAX_NAMED],
             notes=tuple(self.notes),
         )
-
-    def _tensors(self) -> Iterator[tuple[object, Tensor]]:
-        return tensors_below(self.node.get("state", self.node))
 
     def _names_by_id(self) -> dict[Node, str]:
         """Names of the parameters by id, where the groups or the ids themselves give them."""

@@ -25,7 +25,7 @@ _PYTHON_RNG_LENGTH = 625
 _COUNTER_DEPTH = 3
 _SEARCH_DEPTH = 12
 _MAX_FINDS = 2_000
-_CHECK_EVERY = 64
+_CHECK_EVERY = 4096
 _CACHE_TYPES = (b"aW5kdWN0b3I", b"YW90X2F1dG9ncmFk", b"YXV0b3R1bmU", b"cGdv", b"cHJlY29tcGlsZQ")
 """Base64 of inductor, aot_autograd, autotune, pgo, precompile: the groups of torch's portable cache."""
 
@@ -226,6 +226,8 @@ class _Search:
         while stack:
             for path, node in stack[-1]:
                 self.left -= 1
+                if self.left % _CHECK_EVERY == 0:
+                    self.budget.check_time()
                 if self.left < 0 or len(self.found.finds) > _MAX_FINDS:
                     self.found.complete = False
                     return
@@ -260,13 +262,13 @@ class _Search:
         if isinstance(node, Tensor):
             self._tensor(path, node)
             self._leaf(path, node)
+            if node.numel == 1:
+                self._named(path, node)
             return None
         if isinstance(node, (dict, list, tuple, Record)):
             if id(node) in self.seen:
                 return None
             self.seen.add(id(node))
-            if len(self.seen) % _CHECK_EVERY == 0:
-                self.budget.check_time()
             if self._claimed(path, node):
                 return None
             self._named(path, node)
@@ -300,6 +302,10 @@ class _Search:
         elif is_module(node):
             self.add(StateKind.MODEL, path, node)
         elif is_state_dict(node) and len(path) <= _COUNTER_DEPTH:
+            if not path and any(isinstance(value, (dict, list, Record)) for value in node.values()):
+                weights = {key: value for key, value in node.items() if isinstance(value, Tensor)}
+                self.add(StateKind.MODEL, path, weights)
+                return False
             self._state_dict(path, name, node)
         elif name in aliases.MODEL and len(path) <= 2 and has_tensors(node) and not self._holds_states(node):
             self.add(StateKind.MODEL, path, node)
@@ -311,6 +317,8 @@ class _Search:
     def _collect(self, path: Path, node: Node) -> None:
         for below, child in walk(node, path):
             self.left -= 1
+            if self.left % _CHECK_EVERY == 0:
+                self.budget.check_time()
             if self.left < 0:
                 return
             if isinstance(child, Tensor):

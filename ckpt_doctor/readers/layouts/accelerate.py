@@ -1,0 +1,51 @@
+"""Hugging Face Accelerate: the folder that ``accelerator.save_state`` writes.
+
+Source: ``accelerate/checkpointing.py`` and ``accelerate/utils/constants.py``. The ``step`` in
+``random_states_*.pkl`` counts accumulation, not the steps of the run.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ckpt_doctor.facts.states import StateKind
+from ckpt_doctor.readers.documents import Bundle
+from ckpt_doctor.readers.presence import States, Words, judge
+from ckpt_doctor.readers.survey import Find, Survey
+
+NAME = "accelerate"
+
+_RANDOM = re.compile(r"random_states_\d+\.pkl")
+_REGISTER = "accelerator.register_for_checkpointing(obj) for an object with state_dict that holds it"
+_STATEFUL = "DataLoaderConfiguration(use_stateful_dataloader=True) with torchdata 0.8 or newer"
+
+WORDS = Words(
+    remedies={
+        StateKind.STEP: _REGISTER,
+        StateKind.EPOCH: _REGISTER,
+        StateKind.EMA: _REGISTER,
+        StateKind.DATALOADER_POSITION: f"{_STATEFUL}; else accelerator.skip_first_batches(loader, n)",
+        StateKind.SAMPLER_EPOCH: f"{_STATEFUL}, or loader.set_epoch(epoch) with the epoch registered",
+        StateKind.SAMPLER_RNG: f"DataLoaderConfiguration(use_seedable_sampler=True), or {_STATEFUL}",
+        StateKind.SCHEDULER: "pass the scheduler to accelerator.prepare()",
+        StateKind.OPTIMIZER: "pass the optimizer to accelerator.prepare()",
+    },
+    never={
+        StateKind.STEP: "save_state keeps no step of the run; its own 'step' counts accumulation",
+        StateKind.EPOCH: "save_state keeps no epoch",
+    },
+)
+
+
+def claims(bundle: Bundle) -> int:
+    """The generator states that save_state writes for each process."""
+    return 20 if any(_RANDOM.fullmatch(name) for name in bundle.files) else 0
+
+
+def states(bundle: Bundle, found: Survey) -> States:
+    """What the survey found, less the counter of accumulation."""
+    return judge(bundle, found, WORDS, is_decoy=_is_accumulation)
+
+
+def _is_accumulation(find: Find) -> bool:
+    return find.kind is StateKind.STEP and _RANDOM.fullmatch(find.document.name) is not None

@@ -1,0 +1,44 @@
+"""A folder of torch.distributed.checkpoint with the user's own keys."""
+
+from __future__ import annotations
+
+from ckpt_doctor.facts.states import StateKind
+from ckpt_doctor.readers.documents import Bundle
+from ckpt_doctor.readers.presence import States, Words, all_unknown, judge
+from ckpt_doctor.readers.survey import Survey
+
+NAME = "dcp"
+
+_PER_RANK = (
+    "put it into the state dict under a key of its own for each rank (a key that ranks share is kept of one)"
+)
+
+WORDS = Words(
+    remedies={
+        StateKind.OPTIMIZER: "save what get_state_dict(model, optimizer) gives (torch.distributed)",
+        StateKind.TORCH_RNG: f"torch.get_rng_state(): {_PER_RANK}",
+        StateKind.CUDA_RNG: f"torch.cuda.get_rng_state(): {_PER_RANK}",
+        StateKind.NUMPY_RNG: f"numpy.random.get_state(): {_PER_RANK}",
+        StateKind.PYTHON_RNG: f"random.getstate(): {_PER_RANK}",
+        StateKind.DATALOADER_POSITION: f"StatefulDataLoader.state_dict(): {_PER_RANK}",
+    }
+)
+
+
+def claims(bundle: Bundle) -> int:
+    """A ``.metadata`` of DCP at the top of the folder, or payload that lacks it."""
+    if ".metadata" in bundle.documents or _is_interrupted(bundle):
+        return 5
+    return 0
+
+
+def states(bundle: Bundle, found: Survey) -> States:
+    """What the survey found; nothing is known where the metadata, which is written last, is missing."""
+    if _is_interrupted(bundle):
+        return all_unknown("the save was interrupted: .metadata, which is written last, is missing")
+    return judge(bundle, found, WORDS)
+
+
+def _is_interrupted(bundle: Bundle) -> bool:
+    has_payload = any(name.endswith(".distcp") for name in bundle.files)
+    return has_payload and not any(name.endswith(".metadata") for name in bundle.files)
