@@ -82,6 +82,7 @@ class AfterImport(MetaPathFinder):
 
     def __init__(self, actions: dict[str, Callable[[ModuleType], None]]) -> None:
         self._actions = actions
+        self._looking_for: set[str] = set()
 
     def install(self) -> None:
         """Watch imports from now on, if there is anything to wait for."""
@@ -91,16 +92,27 @@ class AfterImport(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find the module as Python would, with a loader that calls the action afterwards."""
-        action = self._actions.pop(fullname, None)
-        if action is None:
+        """Find the module as Python would, with a loader that calls the action afterwards.
+
+        A library may only ask whether the module is there: the action waits until it is imported.
+        """
+        if fullname not in self._actions or fullname in self._looking_for:
             return None
-        spec = importlib.util.find_spec(fullname)
+        self._looking_for.add(fullname)
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self._looking_for.discard(fullname)
         if spec is not None and spec.loader is not None:
-            spec.loader = _CallingLoader(spec.loader, action)
+            spec.loader = _CallingLoader(spec.loader, self._imported)
+        return spec
+
+    def _imported(self, module: ModuleType) -> None:
+        action = self._actions.pop(module.__name__, None)
         if not self._actions and self in sys.meta_path:
             sys.meta_path.remove(self)
-        return spec
+        if action is not None:
+            action(module)
 
 
 class _CallingLoader(Loader):
@@ -117,6 +129,9 @@ class _CallingLoader(Loader):
         self._restore(module)
         self._loader.exec_module(module)
         self._action(module)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._loader, name)
 
     def _restore(self, module: ModuleType) -> None:
         """Libraries look at their own loader (resources, zip imports): show them the real one."""

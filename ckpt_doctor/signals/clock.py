@@ -66,6 +66,8 @@ class PartClock:
 
     def start(self, now: float) -> None:
         """Start a step at ``now``; the time since ``take`` belongs to no step."""
+        # A garbage collection may have run in between.
+        self._totals = [0.0] * (len(PARTS) + 1)
         self._mark = now
         self._base = REST
         if not self._outer:

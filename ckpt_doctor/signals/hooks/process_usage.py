@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from types import ModuleType
 
@@ -35,4 +36,9 @@ def install(recorder: Recorder, module: ModuleType) -> None:
             "system_s": round(now.ru_stime - before.ru_stime, 6),
         }
 
+    def restart() -> None:
+        nonlocal last
+        last = resource.getrusage(resource.RUSAGE_SELF)
+
+    os.register_at_fork(after_in_child=restart)
     recorder.at_step_end(read)
