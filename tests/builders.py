@@ -171,10 +171,26 @@ def control(mean_s: float = 0.01, *, count: int = CONTROL_STEPS, seed: int = 1, 
     return make_run(noisy(mean_s, count, seed=seed), arm="before", origin=SAVED_AT, **settings)
 
 
-def resumed(mean_s: float = 0.01, *, count: int = RESUMED_STEPS, seed: int = 2, **changes: Any) -> RunRecord:
-    """The ordinary resumed run, equal to the control but for ``changes``."""
+def resumed(
+    mean_s: float = 0.01,
+    *,
+    count: int = RESUMED_STEPS,
+    seed: int = 2,
+    stalls: Mapping[int, float] | None = None,
+    **changes: Any,
+) -> RunRecord:
+    """The ordinary resumed run, equal to the control but for ``changes``.
+
+    ``stalls`` are seconds of data wait that some steps take beyond the others.
+    """
     settings = _settings([str(i + SAVED_AT) for i in range(count)], changes)
-    return make_run(noisy(mean_s, count, seed=seed), arm="after", **settings)
+    times = noisy(mean_s, count, seed=seed)
+    if stalls:
+        waits = _column(settings["parts"]["data_wait"], count)
+        times = [t + stalls.get(i, 0.0) for i, t in enumerate(times)]
+        waited = [wait + stalls.get(i, 0.0) for i, wait in enumerate(waits)]
+        settings["parts"] = {**settings["parts"], "data_wait": waited}
+    return make_run(times, arm="after", **settings)
 
 
 def _settings(digests: Sequence[str], changes: Mapping[str, Any]) -> dict[str, Any]:

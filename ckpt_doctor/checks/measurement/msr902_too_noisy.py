@@ -6,7 +6,8 @@ The interval is too wide to call the runs equally fast, or to call them differen
 
 How it is measured
 ------------------
-The slowdown that these steps would show with a power of 80 % is above ``blame.MAX_DETECTABLE_RATIO``.
+The slowdown that these steps would show with a power of 80 % is above ``blame.MAX_DETECTABLE_RATIO``, and
+they show none.
 
 How to fix it
 -------------
@@ -29,6 +30,8 @@ def find(case: Case) -> Found | None:
     """Judge what these steps could have shown."""
     comparison = case.comparison
     if comparison is None or not blame.too_noisy(comparison):
+        return None
+    if blame.is_slower(comparison, proven=False):
         return None
     return Found(
         severity=Severity.WARNING,

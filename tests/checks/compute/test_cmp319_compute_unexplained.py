@@ -1,0 +1,72 @@
+"""CMP319: slower, and nothing says why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ckpt_doctor.checks.engine import judge
+from ckpt_doctor.checks.verdict import decide
+from ckpt_doctor.facts.report import Location, Side, Status
+from tests.builders import control, make_case, one, resumed
+
+BUSY: dict[str, Any] = {"other_cpu_ratio": 0.7, "sampled": {"run_queue_s": 0.003}}
+
+
+def test_the_user_s_line_that_grew_is_named_with_its_time() -> None:
+    """A history serialised in each step: no rule knows it, its line does."""
+    after = resumed(
+        0.018, counters={"user_s": 0.017}, lines={("train.py", 3): 0.002, ("train.py", 77): 0.008}
+    )
+    case = make_case(control(lines={("train.py", 3): 0.002}), after)
+    findings, _ = judge(case)
+    assert [f.code for f in findings] == ["CMP319"]
+    assert findings[0].location == Location("train.py", 77)
+    grown = [e for e in findings[0].evidence if "train.py:77" in e.what]
+    assert grown[0].value == pytest.approx(0.008, rel=0.05)
+    verdict = decide(case, findings)
+    assert (verdict.status, verdict.side) == (Status.SLOWER, Side.COMPUTE)
+    assert "not established" in verdict.sentence
+
+
+def test_two_causes_are_two_findings_with_their_shares() -> None:
+    """4 ms of a slower optimizer and 4 ms of something unknown."""
+    after = resumed(0.018, parts={"optimizer": 0.005}, values={"optimizer.0.group.0.foreach": False})
+    findings, _ = judge(make_case(control(), after))
+    assert one(findings, "CMP306").share_ratio == pytest.approx(0.5, abs=0.05)
+    assert one(findings, "CMP319").share_ratio == pytest.approx(0.5, abs=0.05)
+
+
+def test_below_the_effect_floor_nothing_is_reported() -> None:
+    """Ten percent can be what identical processes differ by, and the verdict says so."""
+    case = make_case(control(), resumed(0.011))
+    findings, _ = judge(case)
+    assert findings == ()
+    verdict = decide(case, findings)
+    assert verdict.status is Status.SAME
+    assert "1.15" in verdict.sentence
+
+
+def test_on_a_busy_machine_the_clock_alone_proves_nothing() -> None:
+    """A doubled step is inconclusive while others use the cores and the process did no more work."""
+    case = make_case(control(**BUSY), resumed(0.020, **BUSY))
+    findings, _ = judge(case)
+    assert [f.code for f in findings] == ["HST402"]
+    verdict = decide(case, findings)
+    assert verdict.status is Status.INCONCLUSIVE
+    assert verdict.next_step is not None
+
+
+def test_on_a_busy_machine_cpu_time_of_one_thread_does_prove_it() -> None:
+    """Twice the step time with twice the CPU time on one thread is the process's own."""
+    case = make_case(control(**BUSY), resumed(0.020, counters={"user_s": 0.019}, **BUSY))
+    findings, _ = judge(case)
+    assert decide(case, findings).cause == "CMP319"
+
+
+def test_a_counter_proves_its_cause_on_a_busy_machine_too() -> None:
+    """Bytes and settings are not moved by neighbours."""
+    after = resumed(0.020, parts={"optimizer": 0.011}, values={"optimizer.0.group.0.foreach": False}, **BUSY)
+    case = make_case(control(**BUSY), after)
+    assert decide(case, judge(case)[0]).cause == "CMP306"

@@ -1,0 +1,60 @@
+"""DAT201: the data order was not restored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ckpt_doctor.checks.data import dat201_data_order_not_restored as rule
+from ckpt_doctor.checks.engine import judge
+from ckpt_doctor.checks.verdict import decide
+from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Found, Severity, Side, Status
+from tests.builders import SAVED_AT, control, make_case, resumed
+
+
+def _find(digests: list[str], **changes: Any) -> Found | CannotTell | None:
+    return rule.find(make_case(control(**changes), resumed(digests=digests, **changes)))
+
+
+def test_data_that_begin_anew_are_an_error_at_full_speed() -> None:
+    """The run is as fast as before, wrong all the same, and the verdict names the cause."""
+    case = make_case(control(), resumed(digests=[str(i) for i in range(200)]))
+    findings, _ = judge(case)
+    verdict = decide(case, findings)
+    assert [f.code for f in findings] == ["DAT201"]
+    assert findings[0].severity is Severity.ERROR
+    assert "began its data anew" in findings[0].summary
+    assert (verdict.status, verdict.side, verdict.cause) == (Status.SAME, Side.DATA, "DAT201")
+
+
+def test_the_control_s_order_is_no_finding() -> None:
+    """Equal data at equal relative steps."""
+    assert rule.find(make_case(control(), resumed())) is None
+
+
+def test_another_shuffle_is_an_error_by_indices_and_a_doubt_by_batches() -> None:
+    """Augmentation changes a batch's elements, but never the indices."""
+    other = [f"x{i}" for i in range(200)]
+    by_index, by_batch = _find(other), _find(other, digest_source="batches")
+    assert isinstance(by_index, Found)
+    assert isinstance(by_batch, Found)
+    assert by_index.severity is Severity.ERROR
+    assert (by_batch.severity, by_batch.confidence) == (Severity.WARNING, Confidence.SUSPECTED)
+
+
+def test_a_shift_by_one_step_is_a_warning_and_by_four_an_error() -> None:
+    """One step can be the script's way of counting; four are data skipped."""
+    one, four = (_find([str(i + SAVED_AT + shift) for i in range(150)]) for shift in (1, 4))
+    assert isinstance(one, Found)
+    assert isinstance(four, Found)
+    assert (one.severity, four.severity) == (Severity.WARNING, Severity.ERROR)
+    assert "4 steps ahead of" in four.summary
+
+
+def test_without_digests_the_order_is_not_judged() -> None:
+    """Unknown is neither restored nor lost."""
+    assert isinstance(rule.find(make_case(control(digests=None), resumed(digests=None))), CannotTell)
+
+
+def test_a_case_without_runs_is_not_its_question() -> None:
+    """A checkpoint alone has no order of data."""
+    assert rule.find(Case()) is None

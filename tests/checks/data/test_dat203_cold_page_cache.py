@@ -1,0 +1,58 @@
+"""DAT203: data come from the disk and not from memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from ckpt_doctor.checks.engine import judge
+from ckpt_doctor.checks.verdict import decide
+from ckpt_doctor.facts.report import Confidence, Side, Status
+from tests.builders import control, event, make_case, one, resumed
+
+COLD = {"physical_read_bytes": 500_000}
+
+
+def test_waiting_and_reading_more_is_confirmed() -> None:
+    """8 ms more data wait and 500 kB from the disk per step are a cold cache, with its share."""
+    case = make_case(control(), resumed(0.018, parts={"data_wait": 0.009}, sampled=COLD))
+    findings, _ = judge(case)
+    assert [f.code for f in findings] == ["DAT203"]
+    assert findings[0].confidence is Confidence.CONFIRMED
+    assert findings[0].share_ratio == pytest.approx(1.0, abs=0.05)
+    verdict = decide(case, findings)
+    assert (verdict.status, verdict.side, verdict.cause) == (Status.SLOWER, Side.DATA, "DAT203")
+    assert "cold page cache" in verdict.sentence
+
+
+def test_reads_without_waiting_are_not_blamed() -> None:
+    """Workers that read ahead hide a cold cache: nothing is slower, so nothing is found."""
+    findings, _ = judge(make_case(control(), resumed(sampled=COLD)))
+    assert findings == ()
+
+
+def test_reads_beside_a_slower_backward_are_not_blamed() -> None:
+    """The counter moved, its part did not: the slowdown stays unexplained, on the compute side."""
+    slower = resumed(0.018, parts={"backward": 0.012}, counters={"user_s": 0.017}, sampled=COLD)
+    findings, _ = judge(make_case(control(), slower))
+    assert [f.code for f in findings] == ["CMP319"]
+
+
+def test_memory_mapped_data_of_a_script_without_a_loader_are_seen_by_faults() -> None:
+    """Major faults and a longer rest of the step, without any read call, are a cold cache too."""
+    plain = {"batches": 0, "samples": 0, "elements": 0}
+    nothing = {"data_wait": 0.0}
+    after = resumed(0.018, counters=plain, parts=nothing, sampled={"major_faults": 30})
+    findings, _ = judge(make_case(control(counters=plain, parts=nothing), after))
+    assert [f.code for f in findings] == ["DAT203"]
+
+
+def test_worker_restarts_are_taken_off() -> None:
+    """Two causes on the data side are two findings whose shares add up to one."""
+    starts = [
+        e for i in range(20, 200, 20) for e in (event("worker_start", i, 0.06), event("first_batch", i, 0.02))
+    ]
+    after = resumed(0.018, parts={"data_wait": 0.009}, sampled=COLD, events=starts)
+    findings, _ = judge(make_case(control(), after))
+    shares = [one(findings, code).share_ratio or 0.0 for code in ("DAT203", "DAT204")]
+    assert sum(shares) == pytest.approx(1.0, abs=0.05)
+    assert shares[1] == pytest.approx(0.5, abs=0.1)

@@ -1,0 +1,32 @@
+"""DAT204: workers start again and again."""
+
+from __future__ import annotations
+
+from ckpt_doctor.checks.engine import judge
+from ckpt_doctor.facts.comparison import Shape
+from ckpt_doctor.facts.report import Location
+from tests.builders import RESUMED_STEPS, control, event, make_case, resumed
+
+EACH_EPOCH = range(20, RESUMED_STEPS, 20)
+
+
+def test_starts_in_the_window_with_their_stalls_are_confirmed() -> None:
+    """One start an epoch, none before: the stalls count though the median step is unchanged."""
+    starts = [event("worker_start", i, 0.16, file="train.py", line=12) for i in EACH_EPOCH]
+    findings, _ = judge(make_case(control(), resumed(stalls=dict.fromkeys(EACH_EPOCH, 0.16), events=starts)))
+    assert [f.code for f in findings] == ["DAT204"]
+    assert findings[0].shape is Shape.PERIODIC
+    assert findings[0].location == Location("train.py", 12)
+
+
+def test_the_same_starts_on_both_sides_are_the_script_s_own_way() -> None:
+    """Short epochs that restart workers before as well are no fault of the resume."""
+    before = control(events=[event("worker_start", i, 0.1) for i in range(80, 260, 20)])
+    after = resumed(events=[event("worker_start", i, 0.1) for i in EACH_EPOCH])
+    assert judge(make_case(before, after))[0] == ()
+
+
+def test_the_start_of_the_process_is_not_counted() -> None:
+    """Workers have to start once."""
+    after = resumed(events=[event("worker_start", 0, 0.5)])
+    assert judge(make_case(control(), after))[0] == ()
