@@ -5,8 +5,8 @@
 2. While it is held, the *after* arm is started from the checkpoint: nothing that the control does
    later can reach what is loaded. It is held as soon as it is as far as the control.
 3. Both take turns of equally many steps, one held and stopped while the other runs, so that what
-   the machine does to one it does to the other. Between turns the page cache is put back to what it
-   was at the save: whichever arm reads a page first would pay for both.
+   the machine does to one it does to the other. Before each turn the page cache is put back to what
+   that run alone would have made of it: else whichever reads a page first would pay for both.
 
 Where memory does not hold two runs (or on demand), the control runs to its end first, the checkpoint
 is put back as it was at the save, and the resumed run follows.
@@ -52,6 +52,8 @@ STEADY_HEAP = {"MALLOC_MMAP_THRESHOLD_": str(32 * 2**20), "MALLOC_TRIM_THRESHOLD
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 MEMORY_MARGIN_RATIO = 1.2
+STACKS_STARTUP_S = 1.0
+"""py-spy reads the symbols of all libraries before its first sample."""
 
 
 @dataclass(frozen=True)
@@ -101,14 +103,14 @@ class _Experiment:
             before.halt_alone()
         if alive and (request.alternate or not self._memory_for_two(before)):
             self._run_control_to_its_end(before, checkpoint)
-            residency.restore(_read_files(before))
+            residency.put_back(_read_files(before))
             alive = False
         if request.cold_cache:
             evict(_read_files(before))
         after = self._start_after(before, checkpoint, self._after_start_steps(before, origin, alive))
         self._check_load(after, checkpoint)
         if alive:
-            self._take_turns(before, after, residency)
+            self._take_turns({before: residency, after: Residency(self._data_files(after))})
         self._progress("ending both runs", None)
         return ProbeOutcome(before.folder, after.folder, checkpoint, tuple(self._warnings))
 
@@ -268,13 +270,14 @@ class _Experiment:
 
     # --- the measurement -------------------------------------------------------------------
 
-    def _take_turns(self, before: Arm, after: Arm, residency: Residency) -> None:
+    def _take_turns(self, views: Mapping[Arm, Residency]) -> None:
         request = self._request
+        before, after = arms = tuple(views)
         if request.stacks:
-            for arm in (before, after):
+            for arm in arms:
                 arm.start_stacks()
-            time.sleep(1.0)  # py-spy reads the symbols of all libraries first
-            for arm in (before, after):
+            time.sleep(STACKS_STARTUP_S)
+            for arm in arms:
                 arm.pause_stacks()
         steps, taken, round_number, control_s = MIN_TURN_STEPS, 0, 0, 0.0
         began_s = time.monotonic()
@@ -284,7 +287,7 @@ class _Experiment:
             if round_number in (1, request.turns):
                 before.ask_fingerprint()
                 after.ask_fingerprint()
-            lengths = [self._turn(arm, steps, residency, sampled) for arm in order]
+            lengths = [self._turn(arm, steps, views, sampled) for arm in order]
             if None in lengths:
                 return
             spent_s = time.monotonic() - began_s
@@ -301,13 +304,15 @@ class _Experiment:
             steps = min(steps, max(1, request.steps - taken))
             round_number += 1
 
-    def _turn(self, arm: Arm, steps: int, residency: Residency, sampled: bool) -> float | None:
+    def _turn(self, arm: Arm, steps: int, views: Mapping[Arm, Residency], sampled: bool) -> float | None:
         """One arm's turn; returns its length, or None when the run ended."""
-        residency.restore(_read_files(arm))
+        shared = {path for other in views for path in _read_files(other)}
+        views[arm].put_back(shared)
         turn = arm.advance(steps, "interleaved", sampled=sampled)
         if turn is None:
             self._check_end(arm)
             return None
+        views[arm].note(shared | set(_read_files(arm)))
         return turn.t_end_s - turn.t_start_s
 
     def _run_control_to_its_end(self, before: Arm, checkpoint: Path) -> None:

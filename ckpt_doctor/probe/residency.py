@@ -1,7 +1,7 @@
 """Which pages of the data files are in the page cache, and how to put that back.
 
 mincore(2) tells which pages of a mapping are in memory; posix_fadvise(2) with
-POSIX_FADV_DONTNEED drops clean pages. Neither reads or changes a byte of a file.
+POSIX_FADV_DONTNEED drops clean pages. No byte of a file is ever changed.
 """
 
 from __future__ import annotations
@@ -10,53 +10,60 @@ import ctypes
 import mmap
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 MAX_BYTES = 16 * 2**30
 """Files beyond this total are left alone: looking at every page would take too long."""
 
+_READ_PAGES = 256
+
 
 class Residency:
-    """The pages of some files that are in memory at one moment."""
+    """What one run would find in the page cache if it had the machine to itself.
+
+    Two runs that take turns share the cache: what one reads the other finds there, and what one
+    drops the other has to read again. So each has a view of its own: the pages that were in memory
+    when it was last stopped, which are put back before it goes on.
+    """
 
     def __init__(self, files: Iterable[Path]) -> None:
         self._resident: dict[Path, bytes] = {}
+        self.note(files)
+
+    def note(self, files: Iterable[Path]) -> None:
+        """Note which pages of the files are in memory now."""
         total_bytes = 0
         for path in files:
             size_bytes = _size_bytes(path)
             total_bytes += size_bytes
-            if size_bytes and total_bytes <= MAX_BYTES:
-                pages = resident_pages(path)
-                if pages is not None:
-                    self._resident[path] = pages
+            pages = resident_pages(path) if size_bytes and total_bytes <= MAX_BYTES else None
+            if pages is not None:
+                self._resident[path] = pages
 
-    @property
-    def known(self) -> bool:
-        """Whether the residency of any file could be read."""
-        return bool(self._resident)
+    def put_back(self, files: Iterable[Path]) -> None:
+        """Make the pages of the files that are in memory those that were noted.
+
+        Files of which nothing was noted are left as they are.
+        """
+        for path in files:
+            then = self._resident.get(path)
+            now = resident_pages(path) if then is not None else None
+            if then is not None and now is not None and then != now:
+                _drop(path, _runs(now, then))
+                _read(path, _runs(then, now))
+
+    def copy(self) -> Residency:
+        """A second view that begins with the same pages."""
+        other = Residency(())
+        other._resident = dict(self._resident)
+        return other
 
     @property
     def resident_bytes(self) -> int:
-        """Bytes of all files that are in memory."""
+        """Bytes of all files that were in memory when they were last noted."""
         return sum(sum(pages) for pages in self._resident.values()) * mmap.PAGESIZE
-
-    def restore(self, files: Iterable[Path]) -> int:
-        """Drop the pages of ``files`` that are in memory now and were not then; returns their bytes."""
-        return sum(self._restore_one(path) for path in files)
-
-    def _restore_one(self, path: Path) -> int:
-        then = self._resident.get(path, b"")
-        if then and all(then):
-            return 0
-        now = resident_pages(path)
-        if now is None:
-            return 0
-        dropped = 0
-        for start, end in _runs(now, then):
-            _drop(path, start * mmap.PAGESIZE, (end - start) * mmap.PAGESIZE)
-            dropped += (end - start) * mmap.PAGESIZE
-        return dropped
 
 
 def resident_pages(path: Path) -> bytes | None:
@@ -75,15 +82,10 @@ def resident_pages(path: Path) -> bytes | None:
     return bytes(value & 1 for value in vector)
 
 
-def evict(files: Iterable[Path]) -> int:
-    """Drop all clean pages of ``files`` from memory; returns the bytes of the files."""
-    total_bytes = 0
+def evict(files: Iterable[Path]) -> None:
+    """Drop all clean pages of the files from memory."""
     for path in files:
-        size_bytes = _size_bytes(path)
-        if size_bytes:
-            _drop(path, 0, 0)
-            total_bytes += size_bytes
-    return total_bytes
+        _drop(path, [(0, 0)])
 
 
 def _address(mapping: mmap.mmap) -> int:
@@ -98,29 +100,47 @@ def _address(mapping: mmap.mmap) -> int:
     return address
 
 
-def _runs(now: bytes, then: bytes) -> Iterator[tuple[int, int]]:
-    """Stretches of pages that are in memory now and were not then, as [start, end)."""
+def _runs(having: bytes, lacking: bytes) -> list[tuple[int, int]]:
+    """Stretches of pages that are in memory in one view and not in the other, as [start, end)."""
+    runs: list[tuple[int, int]] = []
     start: int | None = None
-    for page, resident in enumerate(now):
-        fresh = resident and not (page < len(then) and then[page])
-        if fresh and start is None:
+    for page, resident in enumerate(having):
+        differs = resident and not (page < len(lacking) and lacking[page])
+        if differs and start is None:
             start = page
-        elif not fresh and start is not None:
-            yield start, page
+        elif not differs and start is not None:
+            runs.append((start, page))
             start = None
     if start is not None:
-        yield start, len(now)
+        runs.append((start, len(having)))
+    return runs
 
 
-def _drop(path: Path, offset: int, length: int) -> None:
+def _drop(path: Path, runs: Sequence[tuple[int, int]]) -> None:
+    """Drop stretches of pages; the stretch (0, 0) is the whole file."""
+    if runs:
+        with suppress(OSError), _opened(path) as descriptor:
+            for start, end in runs:
+                length = (end - start) * mmap.PAGESIZE
+                os.posix_fadvise(descriptor, start * mmap.PAGESIZE, length, os.POSIX_FADV_DONTNEED)
+
+
+def _read(path: Path, runs: Sequence[tuple[int, int]]) -> None:
+    """Read stretches of pages into memory, and nothing around them."""
+    if runs:
+        with suppress(OSError), _opened(path) as descriptor:
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
+            for start, end in runs:
+                for page in range(start, end, _READ_PAGES):
+                    length = (min(end, page + _READ_PAGES) - page) * mmap.PAGESIZE
+                    os.pread(descriptor, length, page * mmap.PAGESIZE)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        descriptor = os.open(path, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.posix_fadvise(descriptor, offset, length, os.POSIX_FADV_DONTNEED)
-    except OSError:
-        return
+        yield descriptor
     finally:
         os.close(descriptor)
 
