@@ -45,7 +45,7 @@ def test_lasting_causes_come_before_one_time_and_these_before_wrong_data() -> No
     """A slower step matters longer than a slow start."""
     replay = {"batches": [61] + [1] * (RESUMED_STEPS - 1)}
     anew = [str(i) for i in range(RESUMED_STEPS)]
-    slow = {"parts": {"optimizer": 0.009}, "values": {"optimizer.0.group.0.foreach": False}}
+    slow: dict[str, Any] = {"parts": {"optimizer": 0.009}, "values": {"optimizer.0.group.0.foreach": False}}
     assert _verdict(control(), resumed(0.018, counters=replay, digests=anew, **slow)).cause == "CMP306"
     assert _verdict(control(), resumed(counters=replay, digests=anew)).cause == "DAT202"
     assert _verdict(control(), resumed(digests=anew)).cause == "DAT201"

@@ -29,9 +29,11 @@ from ckpt_doctor.facts.comparison import Comparison
 from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Evidence, Found, Severity, Side
 
 MIN_CAPTURES = 2
+"""A single late capture can be a size that had not come before."""
 CAPTURE_RATIO = 2.0
 """Growth of captures per step that counts."""
 LOST_RATIO = 0.5
+"""Replays per step that fell below half are graphs that are no longer used."""
 PARTS = ("compile", "forward", "backward", "optimizer", "rest")
 
 

@@ -29,6 +29,7 @@ from ckpt_doctor.facts.comparison import Comparison, FingerprintChange
 from ckpt_doctor.facts.report import Case, Confidence, Found, Severity, Side
 
 GROWTH_RATIO = 1.05
+"""Sizes are counted, not measured: the margin is for counters that a step adds to the state."""
 SIZES = ("state_bytes", "state_elements", "state_entries", "parameters", "groups")
 TYPES = ("state_dtypes",)
 

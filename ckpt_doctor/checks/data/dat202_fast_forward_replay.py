@@ -32,7 +32,9 @@ from ckpt_doctor.facts.comparison import Comparison, Shape
 from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Evidence, Found, Severity, Side
 
 REPLAYED_BATCHES = 10
+"""More than a sanity check of validation draws, and far fewer than a position in an epoch."""
 LASTING_RATIO = 1.2
+"""Growth of batches per step that counts as a replay in the window."""
 SAME_RATIO = 1.1
 """Backward passes per step that rose by no more than this are taken to be the same work."""
 POSITION_TOLERANCE_RATIO = 0.1

@@ -31,6 +31,7 @@ from ckpt_doctor.facts.comparison import Comparison, CounterDelta
 from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Found, Severity, Side
 
 WORK_RATIO = 1.1
+"""Growth of work per step that counts; samples of varying length differ by some percent."""
 BATCH_PARTS = ("data_wait", "forward", "backward", "rest")
 UPDATE_PARTS = ("optimizer",)
 COUNTERS = (("backwards", BATCH_PARTS), ("elements", BATCH_PARTS), ("optimizer_steps", UPDATE_PARTS))

@@ -1,0 +1,24 @@
+"""MSR902: step times that vary too much."""
+
+from __future__ import annotations
+
+from ckpt_doctor.checks.engine import judge
+from ckpt_doctor.checks.verdict import decide
+from ckpt_doctor.facts.report import Severity, Status
+from tests.builders import control, make_case, one, resumed
+
+
+def test_noise_in_which_a_large_slowdown_could_hide_is_said() -> None:
+    """Stalls in every third turn leave an interval that says nothing."""
+    case = make_case(control(), resumed(stalls={45: 0.9, 105: 0.7, 165: 0.8}))
+    findings, _ = judge(case)
+    assert one(findings, "MSR902").severity is Severity.WARNING
+    verdict = decide(case, findings)
+    assert verdict.status is Status.INCONCLUSIVE
+    assert verdict.next_step is not None
+
+
+def test_a_clear_slowdown_is_not_doubted_for_its_noise() -> None:
+    """Stalls once a turn make steps vary, and are the slowdown that they are."""
+    findings, _ = judge(make_case(control(), resumed(stalls=dict.fromkeys(range(15, 200, 20), 0.5))))
+    assert "MSR902" not in {f.code for f in findings}
