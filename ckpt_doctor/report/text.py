@@ -16,7 +16,6 @@ from ckpt_doctor.facts.report import (
     Severity,
     Side,
     Status,
-    Verdict,
 )
 from ckpt_doctor.facts.states import PresenceStatus
 from ckpt_doctor.report import wording
@@ -25,7 +24,7 @@ from ckpt_doctor.report.terminal.screen import Cell, Column, Screen
 SUFFIXES = (".txt",)
 
 _FULL_FINDINGS = 3
-"""So many findings are told in full, the others in a sentence each."""
+"""So many findings of a comparison are told in full, the others by name."""
 _FULL_EVIDENCE = 6
 _REASONS = 3
 """So many reasons of rules that could not be judged are told."""
@@ -140,8 +139,7 @@ def _budget_row(part: PartDelta, largest: float) -> list[Cell]:
 
 def _findings(screen: Screen, findings: tuple[Finding, ...], report: Report) -> None:
     verdict = report.verdict
-    full = [f for f in findings if report.comparison is None or _matters(f, verdict)][:_FULL_FINDINGS]
-    brief = [finding for finding in findings if finding not in full]
+    full = _told_in_full(findings, report)
     for finding in full:
         screen.blank()
         _finding_heading(screen, finding, report)
@@ -150,15 +148,18 @@ def _findings(screen: Screen, findings: tuple[Finding, ...], report: Report) -> 
         _evidence(screen, finding)
         if finding.code != verdict.cause:
             screen.labelled("Fix:", finding.remedy, indent=2)
-    if brief:
+    names = [f"{finding.code} {finding.name}" for finding in findings if finding not in full]
+    if names:
         screen.blank()
-    for finding in brief:
-        screen.line((finding.code, _SEVERITY_STYLE[finding.severity]), f" {finding.name}: {finding.summary}")
+        screen.labelled("Also:", f"{', '.join(names)} (ckpt-doctor explain CODE)")
 
 
-def _matters(finding: Finding, verdict: Verdict) -> bool:
-    """Whether a finding of a comparison is told in full: the cause, and what else is an error."""
-    return finding.code == verdict.cause or finding.severity is Severity.ERROR
+def _told_in_full(findings: tuple[Finding, ...], report: Report) -> tuple[Finding, ...]:
+    """All findings of an inspection; of a comparison the cause and other errors, else the first few."""
+    if report.comparison is None:
+        return findings
+    serious = tuple(f for f in findings if f.code == report.verdict.cause or f.severity is Severity.ERROR)
+    return (serious or findings)[:_FULL_FINDINGS]
 
 
 def _evidence(screen: Screen, finding: Finding) -> None:

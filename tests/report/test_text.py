@@ -111,15 +111,24 @@ def test_the_fix_of_the_cause_is_told_once() -> None:
 
 
 def test_many_findings_stay_short() -> None:
-    """Beside a measured cause, warnings take a sentence each; an inspection tells three in full."""
-    findings = tuple(order_lost(code=f"STA{number}", remedy=f"remedy {number}") for number in range(101, 109))
-    measured = render(probe_report(findings=(cold_cache(), *findings)))
-    inspected = render(inspect_report(findings=findings))
-    assert measured.count("Fix: remedy") == 0
-    assert inspected.count("Fix: remedy") == 3
-    for number in range(101, 109):
-        assert f"STA{number}" in measured
-        assert f"STA{number}" in inspected
+    """Beside a measured cause, warnings are named only; an inspection tells every finding in full."""
+    codes = range(101, 109)
+    findings = tuple(order_lost(code=f"STA{n}", name=f"lost-{n}", remedy=f"remedy {n}") for n in codes)
+    measured = flat(render(probe_report(findings=(cold_cache(), *findings))))
+    inspected = flat(render(inspect_report(findings=findings)))
+    for n in codes:
+        assert f"STA{n} lost-{n}" in measured
+        assert f"Fix: remedy {n}" not in measured
+        assert f"Fix: remedy {n}" in inspected
+
+
+def test_warnings_alone_are_told() -> None:
+    """Where a comparison found nothing worse than warnings, the first three are told in full."""
+    findings = tuple(order_lost(code=f"MSR90{n}", remedy=f"remedy {n}") for n in range(1, 6))
+    verdict = Verdict(Status.INCONCLUSIVE, Side.NOT_ESTABLISHED, None, None, "Too noisy.")
+    text = render(probe_report(verdict=verdict, findings=findings))
+    assert [n for n in range(1, 6) if f"Fix: remedy {n}" in text] == [1, 2, 3]
+    assert "Also: MSR904" in text
 
 
 def test_bars_show_what_is_established() -> None:
