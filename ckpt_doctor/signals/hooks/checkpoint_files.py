@@ -48,40 +48,41 @@ PACKAGES = {
 }
 """Packages that hand the same function out under their own name."""
 
+_inside = [False]
+"""One library's function may call another's: the outermost call is the save."""
+
 
 def install(recorder: Recorder, module: ModuleType) -> None:
     """Wrap the module's saving and loading functions, wherever they are handed out."""
     import sys
 
     name = module.__name__
-    inside = [False]
-    """One library's function may call another's: the outermost call is the save."""
     owners = [module, *(sys.modules[p] for p in PACKAGES[name] if p in sys.modules)]
     for signal, functions in (("save", SAVES.get(name, {})), ("load", LOADS.get(name, {}))):
         for function, place in functions.items():
-            wrapped = _wrapper(recorder, signal, f"{name}.{function}", place, inside)
+            wrapped = _wrapper(recorder, signal, f"{name}.{function}", place)
             for owner in owners:
                 if hasattr(owner, function):
                     recorder.wrap(owner, function, wrapped)
 
 
 def _wrapper(
-    recorder: Recorder, signal: str, function: str, place: tuple[int, str], inside: list[bool]
+    recorder: Recorder, signal: str, function: str, place: tuple[int, str]
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*args: Any, **kwargs: Any) -> Any:
-            if inside[0] or not recorder.in_training_thread():
-                return original(*args, **kwargs)
             path = _path(args, kwargs, place)
             if signal == "save" and path is not None:
                 recorder.about_to_write(path)
-            inside[0] = True
+            if _inside[0] or not recorder.in_training_thread():
+                return original(*args, **kwargs)
+            _inside[0] = True
             start = perf_counter()
             recorder.push(SAVING)
             try:
                 result = original(*args, **kwargs)
             finally:
-                inside[0] = False
+                _inside[0] = False
                 recorder.pop()
             duration_s = perf_counter() - start
             recorder.checkpoint_touched(signal, duration_s, path=path, function=function, **user_line())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from collections import Counter
 from types import ModuleType
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary
 
 from ckpt_doctor.signals.contract import Recorder, Signal
 
@@ -32,22 +33,20 @@ FLAGS = ("foreach", "fused", "capturable", "amsgrad", "differentiable", "maximiz
 def install(recorder: Recorder, module: ModuleType) -> None:
     """Remember each optimizer as it steps, and describe it when asked."""
     torch = module.torch
-    optimizers: WeakValueDictionary[int, Any] = WeakValueDictionary()
-    numbers: dict[int, int] = {}
+    numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+    following = itertools.count()
 
     def remember(optimizer: Any, args: Any, kwargs: Any) -> None:
-        key = id(optimizer)
-        if key not in numbers:
-            numbers[key] = len(numbers)
-            optimizers[key] = optimizer
+        if optimizer not in numbers:
+            numbers[optimizer] = next(following)
 
     remember._torchdynamo_disable = True  # type: ignore[attr-defined]
 
     def describe() -> dict[str, object]:
         values = _settings(torch)
-        for key, optimizer in list(optimizers.items()):
-            values.update(_optimizer(torch, f"optimizer.{numbers[key]}", optimizer))
-        values.update(_parameters(list(optimizers.values())))
+        for optimizer, number in list(numbers.items()):
+            values.update(_optimizer(torch, f"optimizer.{number}", optimizer))
+        values.update(_parameters(list(numbers)))
         return values
 
     module.register_optimizer_step_pre_hook(remember)

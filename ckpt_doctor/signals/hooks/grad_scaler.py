@@ -13,12 +13,14 @@ NEEDS = ("torch.amp.grad_scaler",)
 
 
 def install(recorder: Recorder, module: ModuleType) -> None:
-    """Wrap the scaler's own decision whether to step; it has waited for the device by then."""
+    """Wrap the scaler's own decision whether to step; it waits for the same numbers from the device."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def maybe_step(scaler: Any, optimizer: Any, optimizer_state: Any, *args: Any, **kwargs: Any) -> Any:
+            # Asked before the step: afterwards it would wait for the step's own kernels.
+            skipped = any(v.item() for v in optimizer_state["found_inf_per_device"].values())
             result = original(scaler, optimizer, optimizer_state, *args, **kwargs)
-            if any(v.item() for v in optimizer_state["found_inf_per_device"].values()):
+            if skipped:
                 recorder.event("scaler_skip", scale=_scale_on_cpu(scaler))
                 recorder.count("scaler_skips")
                 recorder.update_done(optimizer)

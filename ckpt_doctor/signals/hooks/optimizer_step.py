@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+import sys
+from types import FrameType, ModuleType
 from typing import Any
 
 from ckpt_doctor.signals.clock import OPTIMIZER
@@ -23,6 +24,10 @@ def install(recorder: Recorder, module: ModuleType) -> None:
 
     def before(optimizer: Any, args: Any, kwargs: Any) -> None:
         nonlocal depth
+        while depth and depth > _running_steps(module) - 1:
+            # A step that raised has had no hook after it.
+            depth -= 1
+            recorder.pop()
         depth += 1
         recorder.push(OPTIMIZER)
 
@@ -37,3 +42,14 @@ def install(recorder: Recorder, module: ModuleType) -> None:
         hook._torchdynamo_disable = True  # type: ignore[attr-defined]  # a compiled step calls it as it is
     module.register_optimizer_step_pre_hook(before)
     module.register_optimizer_step_post_hook(after)
+
+
+def _running_steps(module: ModuleType) -> int:
+    """How many optimizer steps the caller runs in: torch calls the hooks from a ``wrapper`` of its own."""
+    steps = 0
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        steps += code.co_name == "wrapper" and code.co_filename == module.__file__
+        frame = frame.f_back
+    return steps
