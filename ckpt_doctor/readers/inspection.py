@@ -14,6 +14,7 @@ from ckpt_doctor.errors import CheckpointError
 from ckpt_doctor.facts.checkpoint import CheckpointFacts, TensorEntry
 from ckpt_doctor.facts.states import StateKind
 from ckpt_doctor.readers.documents import Bundle, Document, Reading
+from ckpt_doctor.readers.folders import Choice, choose, without
 from ckpt_doctor.readers.formats import decode_file
 from ckpt_doctor.readers.globals import executable
 from ckpt_doctor.readers.layout import layout_of
@@ -73,18 +74,28 @@ def _collector_paused() -> Iterator[None]:
 
 
 def _open(path: str, budget: Budget, meter: Meter) -> Bundle:
-    if not os.path.isdir(path):
-        source = open_file(path, "", meter)
+    choice = Choice(path)
+    if os.path.isdir(path):
         try:
-            document = decode_file(Reading(source, budget))
-        finally:
-            source.close()
-        return Bundle(path, False, {"": document}, {"": source.size_bytes})
-    return _open_folder(path, budget, meter)
+            choice = choose(path)
+        except OSError as error:
+            raise Malformed(f"it cannot be read: {error.strerror}") from error
+    if os.path.isdir(choice.path):
+        return _open_folder(choice.path, choice.skipped, budget, meter)
+    return _open_file(choice.path, budget, meter)
 
 
-def _open_folder(path: str, budget: Budget, meter: Meter) -> Bundle:
-    files = list_folder(path)
+def _open_file(path: str, budget: Budget, meter: Meter) -> Bundle:
+    source = open_file(path, "", meter)
+    try:
+        document = decode_file(Reading(source, budget))
+    finally:
+        source.close()
+    return Bundle(path, False, {"": document}, {"": source.size_bytes})
+
+
+def _open_folder(path: str, skipped: frozenset[str], budget: Budget, meter: Meter) -> Bundle:
+    files = without(list_folder(path), skipped)
     if not files:
         raise Malformed("the folder is empty")
     documents: dict[str, Document] = {}

@@ -1,0 +1,40 @@
+"""pytorch-image-models (timm): ``last.pth.tar``, ``checkpoint-N.pth.tar``.
+
+Source: ``timm/utils/checkpoint_saver.py``.
+"""
+
+from __future__ import annotations
+
+from ckpt_doctor.facts.states import StateKind
+from ckpt_doctor.readers.documents import Bundle
+from ckpt_doctor.readers.presence import States, Words, judge
+from ckpt_doctor.readers.survey import Survey
+
+NAME = "timm"
+
+_NOT = "the script has no support for it: resume from end-of-epoch checkpoints, or save it beside the file"
+WORDS = Words(
+    remedies={
+        StateKind.TORCH_RNG: _NOT,
+        StateKind.CUDA_RNG: _NOT,
+        StateKind.NUMPY_RNG: _NOT,
+        StateKind.PYTHON_RNG: _NOT,
+        StateKind.DATALOADER_POSITION: _NOT,
+        StateKind.SAMPLER_EPOCH: _NOT,
+        StateKind.SAMPLER_RNG: _NOT,
+    },
+    derived={
+        StateKind.SCHEDULER: "timm computes the learning rate from the epoch",
+    },
+)
+
+
+def claims(bundle: Bundle) -> int:
+    """The keys of CheckpointSaver."""
+    keys = bundle.keys()
+    return 18 if {"epoch", "arch", "state_dict", "version"} <= keys and keys & {"args", "metric"} else 0
+
+
+def states(bundle: Bundle, found: Survey) -> States:
+    """What the survey found, with the remedies of this framework."""
+    return judge(bundle, found, WORDS)
