@@ -104,3 +104,5 @@ class CheckpointFacts:
     """What could not be read or had to be assumed."""
     progress: Mapping[str, int] = field(default_factory=dict)
     """Counters read from the file: ``step``, ``epoch``, ``position``."""
+    missing_parts: tuple[str, ...] = ()
+    """Files, shards and storages that the checkpoint refers to and that are not there or cut short."""

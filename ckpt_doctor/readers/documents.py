@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ckpt_doctor.readers.limits import Budget
 from ckpt_doctor.readers.sources import HEAD_BYTES, Source
 from ckpt_doctor.readers.tree import Global, Node
 from ckpt_doctor.readers.zips import MAGIC, Archive
+
+PAYLOAD_SUFFIX = ".distcp"
+"""Files of torch.distributed.checkpoint that only their ``.metadata`` can explain."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,8 @@ class Document:
     """Text beside the tensors, as a safetensors header has."""
     notes: tuple[str, ...] = ()
     """What is wrong or was left out, one sentence each."""
+    missing_parts: tuple[str, ...] = ()
+    """What it refers to and what is not there or cut short, one sentence each."""
     payload_files: frozenset[str] = frozenset()
     """Files of the folder that hold this document's tensors, and are no checkpoints of their own."""
 
@@ -94,8 +99,8 @@ class Bundle:
         root = self.root
         return frozenset(k for k in root if isinstance(k, str)) if isinstance(root, dict) else frozenset()
 
-    def matching(self, test: Callable[[str], bool]) -> Iterator[Document]:
-        """Documents whose file name passes a test."""
-        for name, document in self.documents.items():
-            if test(name):
-                yield document
+    @property
+    def lacks_metadata(self) -> bool:
+        """Whether files of torch.distributed.checkpoint lie here without what explains them."""
+        has_payload = any(name.endswith(PAYLOAD_SUFFIX) for name in self.files)
+        return has_payload and not any(name.endswith(".metadata") for name in self.files)

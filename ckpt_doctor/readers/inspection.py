@@ -13,20 +13,19 @@ from contextlib import contextmanager
 from ckpt_doctor.errors import CheckpointError
 from ckpt_doctor.facts.checkpoint import CheckpointFacts, TensorEntry
 from ckpt_doctor.facts.states import StateKind
-from ckpt_doctor.readers.documents import Bundle, Document, Reading
+from ckpt_doctor.readers.documents import PAYLOAD_SUFFIX, Bundle, Document, Reading
 from ckpt_doctor.readers.folders import Choice, choose, without
 from ckpt_doctor.readers.formats import decode_file
 from ckpt_doctor.readers.globals import executable
 from ckpt_doctor.readers.layout import layout_of
 from ckpt_doctor.readers.limits import Budget, Malformed, Unrecognised
 from ckpt_doctor.readers.optimizers import account_all
+from ckpt_doctor.readers.shards import absent_shards
 from ckpt_doctor.readers.sources import LocalFile, Meter, Source, list_folder, open_file
 from ckpt_doctor.readers.survey import Find, Survey, counter_value, survey
 from ckpt_doctor.readers.text import clean
 from ckpt_doctor.readers.tree import Path, Tensor, show_path
 
-_PAYLOAD_SUFFIX = ".distcp"
-"""Files of torch.distributed.checkpoint that only their ``.metadata`` can explain."""
 _SIDE_FORMATS = ("json", "text")
 _MAX_DOCUMENTS = 512
 _MAX_OPTIMIZERS = 64
@@ -102,7 +101,7 @@ def _open_folder(path: str, skipped: frozenset[str], budget: Budget, meter: Mete
     damaged: dict[str, str] = {}
     payload: set[str] = set()
     for name in files:
-        if name in payload or name.endswith(_PAYLOAD_SUFFIX):
+        if name in payload or name.endswith(PAYLOAD_SUFFIX):
             continue
         if len(documents) >= _MAX_DOCUMENTS:
             damaged[name] = f"the folder has more than {_MAX_DOCUMENTS} checkpoint files"
@@ -120,7 +119,7 @@ def _open_folder(path: str, skipped: frozenset[str], budget: Budget, meter: Mete
             damaged[clean(name)] = error.why
         else:
             payload |= documents[name].payload_files
-    if not any(name.endswith(_PAYLOAD_SUFFIX) for name in files) and all(
+    if not any(name.endswith(PAYLOAD_SUFFIX) for name in files) and all(
         document.format in _SIDE_FORMATS for document in documents.values()
     ):
         raise Malformed("no file of the folder is a checkpoint", next(iter(damaged.values()), None))
@@ -160,6 +159,7 @@ def _facts(bundle: Bundle, budget: Budget, meter: Meter) -> CheckpointFacts:
         payload_bytes=sum(payloads) if payloads else None,
         notes=tuple(_notes(bundle)),
         progress=_progress(found),
+        missing_parts=tuple(_missing_parts(bundle)),
     )
 
 
@@ -208,6 +208,17 @@ def _notes(bundle: Bundle) -> list[str]:
         notes += [f"{document.name}: {note}" if document.name else note for note in document.notes]
     notes += [f"{name}: {why}" for name, why in bundle.damaged.items()]
     return notes
+
+
+def _missing_parts(bundle: Bundle) -> list[str]:
+    missing = []
+    for document in bundle.documents.values():
+        missing += [f"{document.name}: {what}" if document.name else what for what in document.missing_parts]
+        missing += [f"{name} is missing" for name in absent_shards(document, bundle)]
+    if bundle.lacks_metadata:
+        missing.append(".metadata, which a save writes last, is missing")
+    missing += [f"{name} is damaged: {why}" for name, why in bundle.damaged.items()]
+    return missing
 
 
 def _progress(found: Survey) -> dict[str, int]:

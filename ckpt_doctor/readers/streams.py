@@ -28,6 +28,7 @@ class Stream:
     globals: tuple[Global, ...]
     payload_bytes: int
     notes: tuple[str, ...]
+    missing_parts: tuple[str, ...]
 
 
 def is_stream(head: bytes) -> bool:
@@ -66,10 +67,11 @@ def decode_stream(source: Source, budget: Budget, depth: int = 0) -> Stream:
     system = next_pickle(1024).value
     decoded = next_pickle(1 << 18)
     keys = next_pickle(1 << 14).value
-    notes = _check_length(keys, table, source.size_bytes - offset)
+    missing = _check_length(keys, table, source.size_bytes - offset)
+    notes = []
     if isinstance(system, dict) and system.get("little_endian") is False:
         notes.append("it was saved on a big-endian machine")
-    return Stream(decoded.value, decoded.globals, offset, tuple(notes))
+    return Stream(decoded.value, decoded.globals, offset, tuple(notes), tuple(missing))
 
 
 def decode_nested(data: bytes, budget: Budget, depth: int) -> Node:

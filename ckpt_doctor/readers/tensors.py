@@ -258,6 +258,11 @@ def _encode(args: tuple[Node, ...]) -> Node:
     return raw if len(raw) <= 256 else Blob(memoryview(raw))
 
 
+def _bytes(args: tuple[Node, ...]) -> Node:
+    """``bytes()``: how protocol 2 spells empty bytes."""
+    return None if args else b""
+
+
 def _getattr(args: tuple[Node, ...]) -> Node:
     """``getattr(<name>, "x")``: how protocol 2 spells a nested class."""
     if len(args) == 2 and isinstance(args[0], Global) and isinstance(args[1], str):
@@ -295,6 +300,8 @@ _BUILDERS: dict[str, _Builder] = {
     "builtins.dict": _ordered_dict,
     "__builtin__.list": _list,
     "builtins.list": _list,
+    "__builtin__.bytes": _bytes,
+    "builtins.bytes": _bytes,
     "_codecs.encode": _encode,
     "__builtin__.getattr": _getattr,
     "builtins.getattr": _getattr,

@@ -48,7 +48,7 @@ def find(case: Case) -> tuple[Found, ...] | CannotTell | None:
 
 def _judge(case: Case, facts: CheckpointFacts) -> Found | CannotTell | None:
     if not is_present(facts, StateKind.MODEL):
-        return None
+        return first_unknown(facts, StateKind.MODEL)
     if not is_absent(facts, StateKind.OPTIMIZER):
         return first_unknown(facts, StateKind.OPTIMIZER)
     if is_training(facts):

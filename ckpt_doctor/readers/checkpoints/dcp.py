@@ -52,11 +52,17 @@ def read(reading: Reading) -> Document:
     for name in _telling_first(described):
         path = _path(name, plans)
         _put(root, path, _leaf(name, described[name], values))
-    notes = values.notes()
     folder = posixpath.dirname(reading.source.name)
     payload = frozenset(posixpath.join(folder, file) for file, _, _ in places.values())
     return Document(
-        reading.source.name, NAME, root, decoded.globals, size, notes=tuple(notes), payload_files=payload
+        reading.source.name,
+        NAME,
+        root,
+        decoded.globals,
+        size,
+        notes=values.notes(),
+        missing_parts=values.missing(),
+        payload_files=payload,
     )
 
 
@@ -171,21 +177,23 @@ class _Values:
             self._sources[file] = self._reading.sibling(posixpath.join(self._folder, file))
         return self._sources[file]
 
-    def notes(self) -> list[str]:
-        """What is missing of the files, and what was not read."""
+    def notes(self) -> tuple[str, ...]:
+        """What was not read."""
+        return (f"{self._unread} small values were not read",) if self._unread else ()
+
+    def missing(self) -> tuple[str, ...]:
+        """What is missing of the files."""
         needed: dict[str, int] = {}
         for file, offset, length in self._places.values():
             needed[file] = max(needed.get(file, 0), offset + length)
-        notes = []
+        missing = []
         for file, end in sorted(needed.items()):
             source = self._source(file)
             if source is None:
-                notes.append(f"its file {clean(file)} is missing")
+                missing.append(f"its file {clean(file)} is missing")
             elif source.size_bytes < end:
-                notes.append(f"its file {clean(file)} is cut short: {source.size_bytes:,} bytes of {end:,}")
-        if self._unread:
-            notes.append(f"{self._unread} small values were not read")
-        return notes
+                missing.append(f"its file {clean(file)} is cut short: {source.size_bytes:,} bytes of {end:,}")
+        return tuple(missing)
 
 
 def _bytes_within(node: Node) -> bytes | None:

@@ -22,5 +22,11 @@ def read(reading: Reading) -> Document:
     """
     stream = decode_stream(reading.source, reading.budget)
     return Document(
-        reading.source.name, NAME, stream.root, stream.globals, stream.payload_bytes, notes=stream.notes
+        reading.source.name,
+        NAME,
+        stream.root,
+        stream.globals,
+        stream.payload_bytes,
+        notes=stream.notes,
+        missing_parts=stream.missing_parts,
     )

@@ -49,13 +49,22 @@ def read(reading: Reading) -> Document:
     table = StorageTable()
     raw = archive.read(name, MAX_PICKLE_BYTES)
     decoded = decode(raw, reading.budget, persistent=table.load)
-    notes = [*archive.notes, *_storage_notes(archive, folder, table)]
+    notes = list(archive.notes)
+    missing = tuple(_missing(archive, folder, table))
     byteorder = f"{folder}/byteorder"
     if byteorder in archive and archive.read(byteorder, _MAX_SMALL_RECORD).strip() == b"big":
         notes.append("it was saved on a big-endian machine")
     if name != f"{folder}/data.pkl":
         notes.append("its data.pkl is written in another case, which only torch finds")
-    return Document(reading.source.name, NAME, decoded.value, decoded.globals, len(raw), notes=tuple(notes))
+    return Document(
+        reading.source.name,
+        NAME,
+        decoded.value,
+        decoded.globals,
+        len(raw),
+        notes=tuple(notes),
+        missing_parts=missing,
+    )
 
 
 def top_folder(archive: Archive) -> str:
@@ -86,7 +95,7 @@ def _record(archive: Archive, name: str) -> str:
     return next(each for each in archive if each.lower() == name.lower())
 
 
-def _storage_notes(archive: Archive, folder: str, table: StorageTable) -> list[str]:
+def _missing(archive: Archive, folder: str, table: StorageTable) -> list[str]:
     missing, wrong = [], []
     for key, storage in table.by_key.items():
         size = archive.size_bytes(f"{folder}/data/{key}")

@@ -27,18 +27,13 @@ WORDS = Words(
 
 def claims(bundle: Bundle) -> int:
     """A ``.metadata`` of DCP at the top of the folder, or payload that lacks it."""
-    if ".metadata" in bundle.documents or _is_interrupted(bundle):
+    if ".metadata" in bundle.documents or bundle.lacks_metadata:
         return 5
     return 0
 
 
 def states(bundle: Bundle, found: Survey) -> States:
     """What the survey found; nothing is known where the metadata, which is written last, is missing."""
-    if _is_interrupted(bundle):
+    if bundle.lacks_metadata:
         return all_unknown("the save was interrupted: .metadata, which is written last, is missing")
     return judge(bundle, found, WORDS)
-
-
-def _is_interrupted(bundle: Bundle) -> bool:
-    has_payload = any(name.endswith(".distcp") for name in bundle.files)
-    return has_payload and not any(name.endswith(".metadata") for name in bundle.files)

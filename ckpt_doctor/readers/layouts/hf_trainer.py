@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ckpt_doctor.facts.states import PresenceStatus, StateKind
+from ckpt_doctor.facts.states import PresenceDetail, PresenceStatus, StateKind
 from ckpt_doctor.readers.documents import Bundle
 from ckpt_doctor.readers.presence import States, Words, judge
 from ckpt_doctor.readers.survey import Find, Survey
@@ -57,6 +57,10 @@ def states(bundle: Bundle, found: Survey) -> States:
     scaler = judged[StateKind.SCALER]
     if scaler.status is PresenceStatus.ABSENT and _argument(bundle, "fp16") is True:
         judged[StateKind.SCALER] = replace(scaler, why=f"{_ARGUMENTS} says fp16=True", detail=None)
+    arguments = judged[StateKind.LOADER_ARGUMENTS]
+    if arguments.status is PresenceStatus.PRESENT:
+        why = "for the record: the Trainer goes by its own arguments on resume"
+        judged[StateKind.LOADER_ARGUMENTS] = replace(arguments, detail=PresenceDetail.ELSEWHERE, why=why)
     if _argument(bundle, "ignore_data_skip") is True:
         position = judged[StateKind.DATALOADER_POSITION]
         why = f"{_ARGUMENTS} says ignore_data_skip=True: the epoch begins anew"
