@@ -52,12 +52,17 @@ def proven_floor_ratio(comparison: Comparison) -> float:
 def is_slower(comparison: Comparison, *, proven: bool) -> bool:
     """Whether the resumed run's steps are slower beyond noise.
 
+    The interval knows the noise within these two processes, but not what any two processes differ by.
+    So where only the clock speaks, its lower end has to be above more than 1.
+
     Args:
         comparison: The two runs.
         proven: Whether something other than the clock speaks for it.
     """
-    floor = proven_floor_ratio(comparison) if proven else comparison.effect_floor_ratio
-    return comparison.ratio.low > 1.0 and comparison.ratio.value >= floor
+    ratio, least = comparison.ratio, proven_floor_ratio(comparison)
+    if proven:
+        return ratio.low > 1.0 and ratio.value >= least
+    return ratio.low >= least and ratio.value >= comparison.effect_floor_ratio
 
 
 def contended(comparison: Comparison) -> bool:
