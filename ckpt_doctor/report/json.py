@@ -170,6 +170,7 @@ def _checkpoint(checkpoint: CheckpointFacts) -> Json:
             "tensor_bytes": sum(tensor.tensor_bytes for tensor in checkpoint.tensors),
             "storage_bytes": _distinct_storage_bytes(checkpoint),
         },
+        "missing_parts": list(checkpoint.missing_parts),
         "payload_bytes": checkpoint.payload_bytes,
         "executable_globals": list(checkpoint.executable_globals),
         "model_prefixes": list(checkpoint.model_prefixes),

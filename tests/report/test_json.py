@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib import resources
 from typing import Any
 
@@ -15,7 +15,7 @@ from ckpt_doctor.facts.comparison import Interval, Shape
 from ckpt_doctor.facts.report import Confidence, Evidence, Report, Severity, Side, Status
 from ckpt_doctor.facts.states import PresenceDetail, PresenceStatus, StateKind
 from ckpt_doctor.report.json import render
-from tests.report.sample import cold_cache, comparison, inspect_report, probe_report
+from tests.report.sample import checkpoint, cold_cache, comparison, inspect_report, probe_report
 
 SCHEMA = json.loads(resources.files("ckpt_doctor.report").joinpath("schema.json").read_text("utf-8"))
 
@@ -119,6 +119,26 @@ def test_every_word_of_the_facts_is_in_the_schema() -> None:
         (PresenceDetail, presence["detail"]),
     ):
         assert {member.value for member in enumeration} == set(place["enum"]) - {None}
+
+
+@pytest.mark.parametrize(
+    ("facts", "place"),
+    [
+        (checkpoint(), ("checkpoints", 0)),
+        (checkpoint().optimizers[0], ("checkpoints", 0, "optimizer")),
+        (cold_cache(), ("findings", 1)),
+        (probe_report().verdict, ("verdict",)),
+        (probe_report(), ()),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_no_fact_is_left_out(facts: Any, place: tuple[str | int, ...]) -> None:
+    """Every field of what is reported has its name in the report; one that is added must be told."""
+    document = parsed(probe_report())
+    for step in place:
+        document = document[step]
+    told_elsewhere = {"optimizers"}
+    assert {field.name for field in fields(facts)} - told_elsewhere <= set(document)
 
 
 def test_a_value_of_any_type_is_written() -> None:
