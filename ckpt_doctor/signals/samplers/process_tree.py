@@ -52,7 +52,10 @@ class TreeSampler:
         for process in processes:
             try:
                 with process.oneshot():
-                    self._last[(process.pid, process.create_time())] = _counters(process)
+                    key, counters = (process.pid, process.create_time()), _counters(process)
+                    if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
+                        continue  # what it counted last stands; now it only has a part of it
+                    self._last[key] = counters
                     threads += process.num_threads()
                     rss_bytes += process.memory_info().rss
                     allowed = _cpus_allowed(process)
