@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 import psutil
 import pytest
 
-from tests.recorded import Recorded, record_command
+from tests.recorded import Recorded, Server, record_command
 
 Record = Callable[..., Recorded]
+Train = Callable[[str], Recorded]
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +36,21 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
         return done[key]
 
     return call
+
+
+@pytest.fixture(scope="session")
+def train(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Train]:
+    """Run a script in a process forked from one that has torch; the same one runs once in a session."""
+    server = Server(tmp_path_factory.mktemp("server"))
+    done: dict[str, Recorded] = {}
+
+    def call(source: str) -> Recorded:
+        if source not in done:
+            done[source] = server.run(source)
+        return done[source]
+
+    yield call
+    server.close()
 
 
 @pytest.fixture

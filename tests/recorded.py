@@ -13,6 +13,7 @@ from pathlib import Path
 from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.facts.run import PARTS, Event, RankRecord, RunRecord, StepSeries
 from ckpt_doctor.probe.arm import with_agent
+from ckpt_doctor.probe.recording import RecordingWriter
 from ckpt_doctor.readers.recordings import read_recording
 
 TIMEOUT_S = 120.0
@@ -85,6 +86,8 @@ class Recorded:
 
     folder: Path
     process: subprocess.CompletedProcess[str]
+    number: int = 0
+    """Its rank in the recording."""
 
     @cached_property
     def run(self) -> RunRecord:
@@ -93,13 +96,13 @@ class Recorded:
 
     @property
     def rank(self) -> RankRecord:
-        """The only training process."""
-        (rank,) = self.run.ranks
+        """Its training process."""
+        (rank,) = (rank for rank in self.run.ranks if rank.rank == self.number)
         return rank
 
     @property
     def steps(self) -> StepSeries:
-        """The steps of the only training process."""
+        """The steps of its training process."""
         return self.rank.steps
 
     def counts(self, name: str) -> list[float | None]:
@@ -113,6 +116,84 @@ class Recorded:
     def part_s(self, part: str) -> float:
         """Seconds of a part in all steps."""
         return sum(self.steps.parts[part])
+
+
+class Server:
+    """A process that has imported torch under the agent, and forks a rank of its own for each script.
+
+    Importing torch takes seconds; a forked process is measured like any other, since ranks may be
+    started in this way.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._count = 0
+        RecordingWriter(folder / "recording", ["server"], None, {})
+        options = AgentOptions(str(folder / "recording"))
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _SERVER],
+            env=with_agent(environment(), options),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, source: str) -> Recorded:
+        """Run a script to its end."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        number, self._count = self._count, self._count + 1
+        folder = self._folder / str(number)
+        folder.mkdir()
+        (folder / "train.py").write_text(source)
+        self._process.stdin.write(f"{number} {folder}\n")
+        self._process.stdin.flush()
+        code = int(self._process.stdout.readline())
+        out, errors = (folder / "stdout").read_text(), (folder / "stderr").read_text()
+        process = subprocess.CompletedProcess("train.py", code, out, errors)
+        return Recorded(self._folder / "recording", process, number)
+
+    def close(self) -> None:
+        """End the server."""
+        self._process.communicate()
+
+
+_SERVER = """
+import atexit, gc, os, sys, traceback
+import torch
+import torch._dynamo, torch.utils.data, torch.distributed.checkpoint
+
+def run(number, folder):
+    os.environ["RANK"] = number
+    os.chdir(folder)
+    for descriptor, name in ((0, os.devnull), (1, "stdout"), (2, "stderr")):
+        os.dup2(os.open(name, os.O_RDWR | os.O_CREAT), descriptor)
+    sys.argv = ["train.py"]
+    sys.stdin = open(0)
+    with open("train.py") as file:
+        code = compile(file.read(), os.path.join(folder, "train.py"), "exec")
+    try:
+        exec(code, {"__name__": "__main__"})
+        status = 0
+    except SystemExit as error:
+        status = error.code or 0
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    # Taking the interpreter apart would take a second.
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+torch._dynamo.disable(run)
+gc.freeze()
+while line := sys.stdin.readline():
+    child = os.fork()
+    if child == 0:
+        run(*line.split())
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
 
 
 def environment(**extra: str) -> dict[str, str]:
