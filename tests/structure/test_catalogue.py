@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import itertools
 import pkgutil
 import re
 from pathlib import Path
@@ -68,7 +69,7 @@ def _names(rule: Rule, path: Path) -> bool:
 def test_thresholds_are_documented(rule: Rule) -> None:
     """Numbers that a rule decides by stand at the top of its module, with a reason below them."""
     lines = inspect.getsource(rule.module).splitlines()
-    for line, following in zip(lines, lines[1:], strict=False):
+    for line, following in itertools.pairwise(lines):
         if _THRESHOLD.match(line) and not _THRESHOLD.match(following):
             assert following.startswith('"""'), f"{rule.code}: {line} has no reason below it"
 
