@@ -82,10 +82,13 @@ def _listing(path: str) -> tuple[list[str], list[str]]:
 
 
 def _tagged(path: str, folders: list[str], files: list[str]) -> Choice | None:
-    """DeepSpeed keeps files of its own beside the folder that ``latest`` names: both are read."""
-    if "latest" not in files:
-        return None
-    tag = _pointer_text(os.path.join(path, "latest"))
+    """Frameworks that keep state beside the newest numbered folder: both are read, others are not.
+
+    DeepSpeed names the folder in ``latest``; torchtune's ``recipe_state`` belongs to the newest epoch.
+    """
+    tag = _pointer_text(os.path.join(path, "latest")) if "latest" in files else ""
+    if "recipe_state" in folders:
+        tag = max((name for name in folders if _SERIES_FOLDER.fullmatch(name)), key=numbers, default="")
     if tag not in folders:
         return None
     others = frozenset(

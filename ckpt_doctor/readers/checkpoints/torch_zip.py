@@ -92,7 +92,10 @@ def _has(archive: Archive, name: str) -> bool:
 def _record(archive: Archive, name: str) -> str:
     if name in archive:
         return name
-    return next(each for each in archive if each.lower() == name.lower())
+    found = next((each for each in archive if each.lower() == name.lower()), None)
+    if found is None:
+        raise Malformed("the archive has no record data.pkl, so torch.save did not write it")
+    return found
 
 
 def _missing(archive: Archive, folder: str, table: StorageTable) -> list[str]:
