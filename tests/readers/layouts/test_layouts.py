@@ -1,0 +1,342 @@
+"""Each framework's checkpoint is known by its marks, and missing states are told in its own words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from ckpt_doctor.facts.checkpoint import CheckpointFacts
+from ckpt_doctor.facts.states import PresenceDetail, PresenceStatus, StateKind
+from ckpt_doctor.readers.inspection import read_checkpoint
+from ckpt_doctor.readers.layout import catalogue
+
+POSITION = StateKind.DATALOADER_POSITION
+
+
+def weights() -> dict[str, torch.Tensor]:
+    """A tiny state dict."""
+    return {"0.weight": torch.zeros(2, 3), "0.bias": torch.zeros(2)}
+
+
+def optimizer() -> dict[str, Any]:
+    """The state dict of an Adam over these weights."""
+    parameters = [torch.nn.Parameter(value) for value in weights().values()]
+    made = torch.optim.Adam(parameters)
+    for parameter in parameters:
+        parameter.grad = torch.ones_like(parameter)
+    made.step()
+    return made.state_dict()
+
+
+def scheduler() -> dict[str, Any]:
+    """The state dict of a scheduler of torch."""
+    made = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.1)
+    return torch.optim.lr_scheduler.StepLR(made, 2).state_dict()
+
+
+def loader() -> dict[str, Any]:
+    """The state of a StatefulDataLoader with a stateful sampler."""
+    inner = {"yielded": 2, "generator": torch.get_rng_state()}
+    return {
+        "_index_sampler_state": None,
+        "_sampler_iter_state": {"samples_yielded": 4, "sampler_iter_state": inner},
+        "_sampler_iter_yielded": 2,
+        "_num_yielded": 2,
+        "dataset_state": None,
+    }
+
+
+def _hf_trainer(folder: Path) -> None:
+    save_file(weights(), folder / "model.safetensors")
+    torch.save(optimizer(), folder / "optimizer.pt")
+    torch.save(scheduler(), folder / "scheduler.pt")
+    torch.save({"cpu": torch.get_rng_state()}, folder / "rng_state.pth")
+    (folder / "trainer_state.json").write_text(
+        json.dumps({"global_step": 4, "epoch": 0.5, "log_history": []})
+    )
+
+
+def _accelerate(folder: Path) -> None:
+    save_file(weights(), folder / "model.safetensors")
+    torch.save(optimizer(), folder / "optimizer.bin")
+    torch.save({"step": 0, "torch_manual_seed": torch.get_rng_state()}, folder / "random_states_0.pkl")
+
+
+def _stateful_accelerate(folder: Path) -> None:
+    _accelerate(folder)
+    torch.save(loader(), folder / "dl_state_dict.bin")
+
+
+def _deepspeed(folder: Path) -> None:
+    (folder / "latest").write_text("global_step4")
+    tag = folder / "global_step4"
+    tag.mkdir()
+    model = {"module": weights(), "optimizer": None, "lr_scheduler": None, "global_steps": 4, "ds_config": {}}
+    torch.save(model, tag / "mp_rank_00_model_states.pt")
+    state = {"optimizer_state_dict": {"base_optimizer_state": optimizer(), "zero_stage": 1}}
+    torch.save(state, tag / "zero_pp_rank_0_mp_rank_00_optim_states.pt")
+
+
+def _kohya(folder: Path) -> None:
+    _accelerate(folder)
+    (folder / "train_state.json").write_text(json.dumps({"current_epoch": 1, "current_step": 4}))
+
+
+def _peft(folder: Path) -> None:
+    save_file(weights(), folder / "adapter_model.safetensors")
+    (folder / "adapter_config.json").write_text("{}")
+
+
+def _hf_weights(folder: Path) -> None:
+    save_file(weights(), folder / "model.safetensors")
+    (folder / "config.json").write_text("{}")
+
+
+def _megatron(folder: Path) -> None:
+    (folder / "latest_checkpointed_iteration.txt").write_text("10")
+    rank = folder / "iter_0000010" / "mp_rank_00"
+    rank.mkdir(parents=True)
+    state = {"model": weights(), "optimizer": optimizer(), "iteration": 10, "checkpoint_version": 3.0}
+    torch.save(state, rank / "model_optim_rng.pt")
+
+
+def _torchtune(folder: Path) -> None:
+    (folder / "epoch_0").mkdir()
+    (folder / "recipe_state").mkdir()
+    save_file(weights(), folder / "epoch_0" / "model-00001-of-00001.safetensors")
+    torch.save(
+        {"optimizer": optimizer(), "epochs_run": 1, "seed": 0}, folder / "recipe_state" / "recipe_state.pt"
+    )
+
+
+def _litgpt(folder: Path) -> None:
+    torch.save({"model": weights(), "optimizer": optimizer(), "iter_num": 3}, folder / "lit_model.pth")
+    (folder / "model_config.yaml").write_text("name: pythia")
+
+
+def _nanochat(folder: Path) -> None:
+    torch.save(weights(), folder / "model_000010.pt")
+    torch.save(optimizer(), folder / "optim_000010_rank0.pt")
+    (folder / "meta_000010.json").write_text(json.dumps({"step": 10}))
+
+
+def _verl(folder: Path) -> None:
+    torch.save(weights(), folder / "model_world_size_1_rank_0.pt")
+    torch.save(optimizer(), folder / "optim_world_size_1_rank_0.pt")
+
+
+def _speechbrain(folder: Path) -> None:
+    torch.save(weights(), folder / "model.ckpt")
+    torch.save(optimizer(), folder / "optimizer.ckpt")
+    (folder / "counter.ckpt").write_text("1")
+    (folder / "dataloader-TRAIN.ckpt").write_text("3")
+    (folder / "CKPT.yaml").write_text("# yamllint disable\nend-of-epoch: false\nunixtime: 1.5\n")
+
+
+FOLDERS: dict[str, Callable[[Path], None]] = {
+    "hf_trainer": _hf_trainer,
+    "accelerate": _accelerate,
+    "deepspeed": _deepspeed,
+    "kohya": _kohya,
+    "peft": _peft,
+    "hf_weights": _hf_weights,
+    "megatron": _megatron,
+    "torchtune": _torchtune,
+    "litgpt": _litgpt,
+    "nanochat": _nanochat,
+    "verl": _verl,
+    "speechbrain": _speechbrain,
+}
+
+FILES: dict[str, Callable[[], dict[str, Any]]] = {
+    "lightning": lambda: {
+        "epoch": 1,
+        "global_step": 4,
+        "pytorch-lightning_version": "2.6.6",
+        "state_dict": weights(),
+        "loops": {"fit_loop": {"epoch_loop.batch_progress": {"current": {"ready": 2}}, "state_dict": {}}},
+        "optimizer_states": [optimizer()],
+        "lr_schedulers": [],
+    },
+    "mmengine": lambda: {
+        "meta": {"epoch": 1, "iter": 4, "seed": 0},
+        "state_dict": weights(),
+        "message_hub": {},
+        "optimizer": optimizer(),
+    },
+    "composer": lambda: {
+        "state": {
+            "model": weights(),
+            "optimizers": {"Adam": optimizer()},
+            "timestamp": {"Timestamp": {"epoch": 1, "batch": 4}},
+        },
+        "rng": [{"torch": torch.get_rng_state()}],
+    },
+    "imagenet": lambda: {
+        "epoch": 1,
+        "arch": "resnet18",
+        "state_dict": weights(),
+        "best_acc1": 0.5,
+        "optimizer": optimizer(),
+    },
+    "timm": lambda: {
+        "epoch": 1,
+        "arch": "vit",
+        "state_dict": weights(),
+        "optimizer": optimizer(),
+        "version": 2,
+        "args": None,
+    },
+    "ultralytics": lambda: {
+        "epoch": 1,
+        "model": None,
+        "ema": torch.nn.Linear(2, 2).half(),
+        "updates": 4,
+        "optimizer": optimizer(),
+        "train_args": {},
+    },
+    "yolov5": lambda: {
+        "epoch": 1,
+        "best_fitness": 0.1,
+        "model": torch.nn.Linear(2, 2).half(),
+        "ema": torch.nn.Linear(2, 2).half(),
+        "updates": 4,
+        "optimizer": optimizer(),
+        "opt": {},
+    },
+    "torchvision": lambda: {
+        "model": weights(),
+        "optimizer": optimizer(),
+        "lr_scheduler": scheduler(),
+        "epoch": 1,
+        "args": None,
+    },
+    "nanogpt": lambda: {
+        "model": weights(),
+        "optimizer": optimizer(),
+        "model_args": {},
+        "iter_num": 4,
+        "best_val_loss": 1.0,
+        "config": {},
+    },
+    "elastic_snapshot": lambda: {"MODEL_STATE": weights(), "EPOCHS_RUN": 1},
+    "fastai": lambda: {
+        "model": weights(),
+        "opt": {"state": [{"grad_avg": torch.zeros(2), "sqr_avg": torch.zeros(2)}], "hypers": [{"lr": 0.1}]},
+    },
+    "ignite": lambda: {
+        "model": weights(),
+        "optimizer": optimizer(),
+        "trainer": {"epoch_length": 2, "iteration": 4, "max_epochs": 3},
+    },
+    "detectron2": lambda: {
+        "model": weights(),
+        "iteration": 4,
+        "trainer": {"iteration": 4, "_trainer": {"optimizer": optimizer()}},
+    },
+    "fairseq": lambda: {
+        "model": weights(),
+        "optimizer_history": [{"num_updates": 4, "lr_scheduler_state": {"best": None}}],
+        "extra_state": {"train_iterator": {"epoch": 1, "iterations_in_epoch": 2}},
+        "last_optimizer_state": optimizer(),
+    },
+    "espnet": lambda: {
+        "model": weights(),
+        "reporter": {"epoch": 1},
+        "optimizers": [optimizer()],
+        "schedulers": [None],
+    },
+}
+
+PRESENT = {
+    "hf_trainer": "model optimizer scheduler step epoch torch_rng",
+    "accelerate": "model optimizer torch_rng",
+    "deepspeed": "model optimizer step",
+    "kohya": "model optimizer torch_rng step epoch",
+    "peft": "model",
+    "hf_weights": "model",
+    "megatron": "model optimizer step",
+    "torchtune": "model optimizer epoch",
+    "litgpt": "model optimizer step",
+    "nanochat": "model optimizer step",
+    "verl": "model optimizer",
+    "speechbrain": "model optimizer epoch dataloader_position",
+    "lightning": "model optimizer step epoch",
+    "mmengine": "model optimizer step epoch",
+    "composer": "model optimizer step epoch torch_rng",
+    "imagenet": "model optimizer epoch",
+    "timm": "model optimizer epoch",
+    "ultralytics": "model optimizer epoch ema",
+    "yolov5": "model optimizer epoch ema",
+    "torchvision": "model optimizer scheduler epoch",
+    "nanogpt": "model optimizer step",
+    "elastic_snapshot": "model epoch",
+    "fastai": "model optimizer",
+    "ignite": "model optimizer step",
+    "detectron2": "model optimizer step",
+    "fairseq": "model optimizer scheduler step epoch sampler_epoch dataloader_position",
+    "espnet": "model optimizer epoch",
+}
+
+
+def made(name: str, root: Path) -> CheckpointFacts:
+    """The facts of one framework's checkpoint."""
+    if name in FOLDERS:
+        FOLDERS[name](root)
+        return read_checkpoint(str(root))
+    torch.save(FILES[name](), root / "file")
+    return read_checkpoint(str(root / "file"))
+
+
+@pytest.mark.parametrize("name", sorted(PRESENT))
+def test_marks_and_states(tmp_path: Path, name: str) -> None:
+    """The layout is recognised, and it finds every state that is there and no other."""
+    facts = made(name, tmp_path)
+    present = {kind.value for kind, p in facts.states.items() if p.status is PresenceStatus.PRESENT}
+    assert facts.layout == name
+    assert present == set(PRESENT[name].split())
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("hf_trainer", "ignore_data_skip"),
+        ("accelerate", "use_stateful_dataloader=True"),
+        ("lightning", "StatefulDataLoader"),
+        ("deepspeed", "client_state"),
+        ("kohya", "--skip_until_initial_step"),
+        ("mmengine", "iteration-based loops replay"),
+        ("composer", "StreamingDataset"),
+        ("nanogpt", "get_batch draws"),
+    ],
+)
+def test_position_is_told_in_the_words_of_the_framework(tmp_path: Path, name: str, words: str) -> None:
+    """The remedy for a missing position is the framework's own switch."""
+    assert words in (made(name, tmp_path).states[POSITION].remedy or "")
+
+
+def test_stateful_loader_of_accelerate(tmp_path: Path) -> None:
+    """With the stateful loader the position and the order are there."""
+    _stateful_accelerate(tmp_path)
+    states = read_checkpoint(str(tmp_path)).states
+    assert states[POSITION].status is PresenceStatus.PRESENT
+    assert states[StateKind.SAMPLER_RNG].where == (
+        "dl_state_dict.bin: _sampler_iter_state.sampler_iter_state.generator"
+    )
+
+
+def test_the_trainer_derives_its_position(tmp_path: Path) -> None:
+    """An absent state that the framework computes is said to be derived."""
+    assert made("hf_trainer", tmp_path).states[POSITION].detail is PresenceDetail.DERIVED
+
+
+def test_every_layout_has_a_case() -> None:
+    """No layout goes untested here, but for those that other tests cover."""
+    elsewhere = {"generic", "dcp", "torchtitan", "nemo", "sb3"}
+    assert {layout.NAME for layout in catalogue()} == set(PRESENT) | elsewhere
