@@ -164,7 +164,7 @@ def _turns(run: RunRecord, phase: str) -> list[Turn]:
 
 def _in_phase(source: _Source, phase: str | None) -> list[int]:
     """Indices of the steps of one phase after the warm-up."""
-    first = source.origin + warm_up_steps(source.length)
+    first = WARM_UP_STEPS if phase == ALONE else source.origin + warm_up_steps(source.length)
     if phase is None:
         return list(range(first, source.end))
     ahead = prefetched_batches(source.rank) if phase == INTERLEAVED else 0

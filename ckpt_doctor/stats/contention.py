@@ -7,7 +7,7 @@ from typing import cast
 
 from ckpt_doctor.facts.comparison import Contention, Interference
 from ckpt_doctor.facts.run import HostSample, ProcessSample, RunRecord
-from ckpt_doctor.stats.alignment import ALONE, INTERLEAVED, Arm, mean, step_turns
+from ckpt_doctor.stats.alignment import ALONE, INTERLEAVED, WARM_UP_STEPS, Arm, mean, step_turns
 from ckpt_doctor.stats.counters import Sample, growth, sampled_per_step
 from ckpt_doctor.stats.fingerprints import value_at_end
 from ckpt_doctor.stats.intervals import resample_blocks
@@ -54,10 +54,11 @@ def interference(arm: Arm) -> Interference | None:
 
 
 def _phase(arm: Arm, phase: str) -> list[int]:
-    """The control's compared kind of steps of one phase; the first turn of a phase settles in."""
+    """The control's steps of one phase: alone are those before the save, once it has settled in."""
     turns = step_turns(arm.run, arm.rank, phase)
     compiled = {e.step for e in arm.rank.events_of("compile")}
-    return [i for turn in turns for i in turn if i > arm.origin and i not in compiled]
+    first = WARM_UP_STEPS if phase == ALONE else arm.origin + 1
+    return [i for turn in turns for i in turn if i >= first and i not in compiled]
 
 
 def _physical(arm: Arm, steps: Sequence[int]) -> float | None:

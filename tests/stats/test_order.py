@@ -27,13 +27,13 @@ def test_the_control_s_own_data_are_an_order_restored() -> None:
     """Equal digests at the same relative steps are the proof."""
     order = _check(CONTROL, CONTROL[20:40], 20)
     assert order.restored is True
-    assert order.compared_steps == 20
+    assert order.compared_steps == 19
 
 
 def test_data_that_begin_anew_are_found_at_the_start_of_the_control() -> None:
     """Offset 0 says that the resumed run sees again what it has seen."""
     order = _check(CONTROL, CONTROL[:20], 20)
-    assert (order.restored, order.first_difference, order.offset) == (False, 0, 0)
+    assert (order.restored, order.first_difference, order.offset) == (False, 1, 0)
 
 
 def test_another_shuffle_is_found_nowhere() -> None:
@@ -53,6 +53,26 @@ def test_unknown_digests_are_no_difference() -> None:
     """Steps without a digest are not compared, and two are too few."""
     assert _check(CONTROL, [None, *CONTROL[21:30]], 20).restored is True
     assert _check(CONTROL, [None, None, *CONTROL[22:24]], 20).restored is None
+
+
+def test_a_loader_that_fetches_ahead_draws_two_batches_in_its_first_step() -> None:
+    """What counts is the order of the batches, not the step in which they were drawn."""
+    resumed = [f"{CONTROL[19]} {CONTROL[20]}", *CONTROL[21:40]]
+    assert _check(CONTROL, resumed, 20).restored is True
+
+
+def test_batches_dropped_in_the_first_step_are_no_other_order() -> None:
+    """A replay draws everything again in its first step and goes on at the right place."""
+    resumed = [" ".join(CONTROL[5:21]), *CONTROL[21:40]]
+    assert _check(CONTROL, resumed, 20).restored is True
+
+
+def test_micro_batches_are_compared_one_by_one() -> None:
+    """A step may be fed by several batches, and each of them counts."""
+    control = [f"a{i} b{i}" for i in range(30)]
+    assert _check(control, control[20:], 20).restored is True
+    swapped = [f"b{i} a{i}" for i in range(20, 30)]
+    assert _check(control, swapped, 20).restored is False
 
 
 def test_indices_and_batches_are_not_compared_with_each_other() -> None:

@@ -23,22 +23,27 @@ SIGNALS = (
 
 @dataclass(frozen=True)
 class _Counters:
-    """One process's cumulative counters; the last ones are kept when it has ended."""
+    """One process's cumulative counters, with those of children that it has waited for."""
 
     cpu_s: float
     minor_faults: int | None
     major_faults: int | None
     physical_read_bytes: int | None
     logical_read_bytes: int | None
-    run_queue_s: float | None
 
 
 class TreeSampler:
-    """Adds up a process tree's counters, keeping what processes that have ended had counted."""
+    """Adds up a process tree's counters, keeping what processes that have ended had counted.
+
+    The kernel adds CPU time, faults and bytes of a process that its parent has waited for to the
+    parent's own (getrusage(2), proc(5)), so these need no memory here. Waiting for a CPU is not
+    handed on: there the last value of a process stands.
+    """
 
     def __init__(self, root: int) -> None:
         self._root = root
-        self._last: dict[tuple[int, float], _Counters] = {}
+        self._alive: dict[int, _Counters] = {}
+        self._run_queue_s: dict[tuple[int, float], float] = {}
 
     def sample(self, now_s: float) -> ProcessSample | None:
         """Counters of the tree now, or None when its root has ended."""
@@ -47,27 +52,25 @@ class TreeSampler:
             processes = root.children(recursive=True)
         except psutil.Error:
             return None
-        alive = threads = rss_bytes = 0
+        found = {self._root: _inherited(self._root)}
+        threads = rss_bytes = 0
         cpus: int | None = None
         for process in processes:
             try:
                 with process.oneshot():
-                    key, counters = (process.pid, process.create_time()), _counters(process)
-                    if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
-                        continue  # what it counted last stands; now it only has a part of it
-                    self._last[key] = counters
+                    found[process.pid] = self._counters(process)
                     threads += process.num_threads()
                     rss_bytes += process.memory_info().rss
                     allowed = _cpus_allowed(process)
             except (psutil.Error, OSError):
                 continue
-            alive += 1
             # The narrowest process decides: a run waits for its slowest part.
             cpus = allowed if cpus is None else min(cpus, allowed or cpus)
-        known = self._last.values()
+        self._alive = found
+        known = [counters for counters in found.values() if counters is not None]
         return ProcessSample(
             t_s=now_s,
-            processes=alive,
+            processes=len(found) - 1,
             threads=threads,
             rss_bytes=rss_bytes,
             cpu_s=sum(c.cpu_s for c in known),
@@ -75,26 +78,46 @@ class TreeSampler:
             major_faults=_total(c.major_faults for c in known),
             physical_read_bytes=_total(c.physical_read_bytes for c in known),
             logical_read_bytes=_total(c.logical_read_bytes for c in known),
-            run_queue_s=_total_s(c.run_queue_s for c in known),
+            run_queue_s=sum(self._run_queue_s.values()) if self._run_queue_s else None,
             cpus_allowed=cpus,
         )
+
+    def _counters(self, process: psutil.Process) -> _Counters:
+        waited_s = _run_queue_s(process.pid)
+        if waited_s is not None:
+            self._run_queue_s[(process.pid, process.create_time())] = waited_s
+        if process.status() == psutil.STATUS_ZOMBIE and process.pid in self._alive:
+            return self._alive[process.pid]  # its bytes can no longer be read, but still are its own
+        return _counters(process)
 
 
 def _counters(process: psutil.Process) -> _Counters:
     cpu = process.cpu_times()
     minor, major = _faults(process.pid)
     physical, logical = _read_bytes(process)
-    return _Counters(cpu.user + cpu.system, minor, major, physical, logical, _run_queue_s(process.pid))
+    cpu_s = cpu.user + cpu.system + cpu.children_user + cpu.children_system
+    return _Counters(cpu_s, minor, major, physical, logical)
 
 
-def _faults(pid: int) -> tuple[int | None, int | None]:
-    """Minor and major faults, fields 10 and 12 of /proc/PID/stat (proc(5))."""
+def _inherited(pid: int) -> _Counters:
+    """What the watching process itself was handed by the children that it has waited for."""
+    cpu = psutil.Process(pid).cpu_times()
+    minor, major = _faults(pid, own=False)
+    return _Counters(cpu.children_user + cpu.children_system, minor, major, 0, 0)
+
+
+def _faults(pid: int, *, own: bool = True) -> tuple[int | None, int | None]:
+    """Minor and major faults, with those of children that were waited for.
+
+    Fields 10 to 13 of /proc/PID/stat (proc(5)).
+    """
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
-        return int(fields[7]), int(fields[9])
-    except (OSError, IndexError, ValueError):
+        minor, children_minor, major, children_major = (int(field) for field in fields[7:11])
+    except (OSError, ValueError):
         return None, None
+    return children_minor + own * minor, children_major + own * major
 
 
 def _read_bytes(process: psutil.Process) -> tuple[int | None, int | None]:
@@ -133,8 +156,3 @@ def _total(values: Iterable[int | None]) -> int | None:
             return None
         total += value
     return total
-
-
-def _total_s(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None

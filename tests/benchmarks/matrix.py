@@ -1,0 +1,160 @@
+"""Probes every script of fixtures/scripts several times, and prints the confusion matrix.
+
+Run with ``python -m tests.benchmarks.matrix`` (``make matrix``). With ``--hog`` one busy process a
+core runs beside it. What was measured goes into RESULTS.md, under a heading of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.benchmarks.cases import Answer, ProbeCase, cases, probe
+from tests.benchmarks.results import write_section
+
+HOG = "while True: pass"
+
+Row = tuple[ProbeCase, list[Answer]]
+
+
+def main() -> int:
+    """Run the matrix; the exit code is 1 where an answer was wrong."""
+    arguments = _arguments()
+    chosen = [case for case in cases() if _chosen(case, arguments)]
+    rows: list[Row] = []
+    began_s = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="matrix-") as top, _hogs(os.cpu_count() if arguments.hog else 0):
+        for case in chosen:
+            if case.missing:
+                print(f"{case.name}: skipped, needs {', '.join(case.missing)}", flush=True)
+                continue
+            rows.append((case, [_probe(case, Path(top), n) for n in range(arguments.repeats)]))
+            print(_line(*rows[-1]), flush=True)
+    report = _report(rows, arguments, time.monotonic() - began_s)
+    print(report)
+    if arguments.write:
+        write_section(_title(arguments), report)
+    return (
+        0
+        if all(a.is_right(case) or _forgiven(case, a, arguments) for case, found in rows for a in found)
+        else 1
+    )
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--hog", action="store_true", help="one busy process a core beside the probes")
+    parser.add_argument("--healthy", action="store_true", help="healthy scripts only")
+    parser.add_argument("--only", nargs="*", default=[], help="parts of the names of the cases to run")
+    parser.add_argument("--write", action="store_true", help="write the outcome into RESULTS.md")
+    parser.add_argument("--keep", type=Path, help="keep the recordings of wrong answers in this folder")
+    return parser.parse_args()
+
+
+def _chosen(case: ProbeCase, arguments: argparse.Namespace) -> bool:
+    if arguments.healthy and case.fault is not None:
+        return False
+    return not arguments.only or any(part in case.name for part in arguments.only)
+
+
+def _probe(case: ProbeCase, top: Path, number: int) -> Answer:
+    folder = top / f"{case.name}-{number}"
+    try:
+        answer = probe(case, folder, top / "data" / case.script)
+    except (subprocess.SubprocessError, OSError) as error:
+        answer = Answer(-1, None, None, None, None, None, None, str(error))
+    keep: Path | None = _arguments().keep
+    if keep is not None and not answer.is_right(case):
+        shutil.copytree(folder, keep / folder.name, dirs_exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    return answer
+
+
+def _forgiven(case: ProbeCase, answer: Answer, arguments: argparse.Namespace) -> bool:
+    """Whether doubt is right: on a busy machine a healthy script may be inconclusive."""
+    return bool(arguments.hog) and case.cause is None and answer.exit_code == 3
+
+
+def _line(case: ProbeCase, answers: Sequence[Answer]) -> str:
+    told = ", ".join(_told(answer) for answer in answers)
+    right = sum(answer.is_right(case) for answer in answers)
+    return f"| {case.name} | {case.cause or 'healthy'} | {told} | {right}/{len(answers)} |"
+
+
+def _told(answer: Answer) -> str:
+    if answer.status is None:
+        return f"exit {answer.exit_code}: {answer.message.splitlines()[0][:120] if answer.message else ''}"
+    interval = "" if answer.ratio is None else f" {answer.ratio:.2f} ({answer.low:.2f}-{answer.high:.2f})"
+    return f"{answer.cause or answer.status}{interval}"
+
+
+def _report(rows: Sequence[Row], arguments: argparse.Namespace, spent_s: float) -> str:
+    every = [(case, answer) for case, answers in rows for answer in answers]
+    faulty = [(case, answer) for case, answer in every if case.cause]
+    healthy = [answer for case, answer in every if not case.cause]
+    lines = [
+        f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, "
+        f"{'one busy process a core beside the probes' if arguments.hog else 'nothing else running'}; "
+        f"`python -m tests.benchmarks.matrix {' '.join(sys.argv[1:])}`, {spent_s / 60:.0f} min.",
+        "",
+        "| case | expected | told, ratio of step times (95 %) | right |",
+        "|---|---|---|---|",
+        *(_line(case, answers) for case, answers in rows),
+        "",
+    ]
+    if faulty:
+        first = sum(answer.is_right(case) for case, answer in faulty)
+        side = sum(answer.side == case.side for case, answer in faulty)
+        lines.append(
+            f"Faulty: right first cause {first} of {len(faulty)}, right side {side} of {len(faulty)}."
+        )
+    if healthy:
+        codes = Counter(answer.exit_code for answer in healthy)
+        told = ", ".join(f"exit {code}: {count}" for code, count in sorted(codes.items()))
+        lines.append(f"Healthy: {told}, of {len(healthy)}.")
+    lines += ["", *_matrix(every)]
+    return "\n".join(lines)
+
+
+def _matrix(every: Sequence[tuple[ProbeCase, Answer]]) -> list[str]:
+    """Expected first cause down, what was told across."""
+    told = [(case.cause or "healthy", answer.cause or answer.status or "error") for case, answer in every]
+    counts = Counter(told)
+    rows = sorted({expected for expected, _ in told})
+    columns = sorted({answer for _, answer in told})
+    lines = [f"| expected | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
+    for row in rows:
+        cells = " | ".join(str(counts[(row, column)] or "") for column in columns)
+        lines.append(f"| {row} | {cells} |")
+    return lines
+
+
+def _title(arguments: argparse.Namespace) -> str:
+    what = "Healthy scripts (A/A)" if arguments.healthy else "Confusion matrix"
+    return f"{what}, {'hogged' if arguments.hog else 'quiet'}"
+
+
+@contextmanager
+def _hogs(count: int | None) -> Iterator[None]:
+    """So many processes that use all they get."""
+    hogs = [subprocess.Popen([sys.executable, "-c", HOG]) for _ in range(count or 0)]
+    try:
+        yield
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
