@@ -81,6 +81,11 @@ def first_unknown(facts: CheckpointFacts, *kinds: StateKind) -> CannotTell | Non
     return None
 
 
+def order_was_seen(case: Case) -> bool:
+    """Whether a run has shown what became of the order of the data: then DAT201 tells it, once."""
+    return case.comparison is not None and case.comparison.order.restored is not None
+
+
 def gather(
     outcomes: Iterable[Found | Sequence[Found] | CannotTell | None],
 ) -> tuple[Found, ...] | CannotTell | None:

@@ -88,7 +88,9 @@ def _load(path: str, name: str) -> Rule:
     missing = [heading for heading in HEADINGS if f"{heading}\n{'-' * len(heading)}" not in doc]
     if missing:
         raise ValueError(f"{path}: its docstring lacks the headings {', '.join(missing)}")
-    finders: list[Callable[..., Outcome]] = [getattr(module, n) for n in ("find", "find_rest") if hasattr(module, n)]
+    finders: list[Callable[..., Outcome]] = [
+        getattr(module, n) for n in ("find", "find_rest") if hasattr(module, n)
+    ]
     if len(finders) != 1:
         raise ValueError(f"{path}: a rule has either find(case) or find_rest(case, findings)")
     return Rule(match["code"].upper(), match["name"].replace("_", "-"), doc, module)

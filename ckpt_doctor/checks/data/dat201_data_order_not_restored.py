@@ -8,10 +8,11 @@ wrong: samples are seen twice or never, and pages that the page cache holds are 
 How it is measured
 ------------------
 A digest of the sample indices that fed each step (of the first elements of the batch, where there
-are no indices) is compared with the control's, step by step since the save. An error where indices
-differ, or where the resumed run's first data are found elsewhere in the control. A warning where
-only batches can be compared and they are found nowhere, or where the data are off by at most
-``SMALL_SHIFT_STEPS``.
+are no indices) is compared with the control's, batch by batch since the save. An error where indices
+differ, where the resumed run's first data are found elsewhere in the control, or where the model's
+input is made of integers (tokens, which no augmentation changes). A warning where only other batches
+can be compared and they are found nowhere, or where the data are off by at most
+``SMALL_SHIFT_STEPS``. What the checkpoint lacks of the sampler's state is told with it.
 
 How to fix it
 -------------
@@ -29,10 +30,17 @@ counting.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ckpt_doctor.checks import blame
+from ckpt_doctor.checks.checkpoints import is_absent, remedy
+from ckpt_doctor.facts.checkpoint import CheckpointFacts
 from ckpt_doctor.facts.comparison import Comparison, OrderCheck
 from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Evidence, Found, Severity, Side
+from ckpt_doctor.facts.states import StateKind
 
+ORDER = (StateKind.SAMPLER_EPOCH, StateKind.SAMPLER_RNG, StateKind.DATALOADER_POSITION)
+"""States that fix which data come next."""
 SMALL_SHIFT_STEPS = 1
 """A shift of so few steps can be a matter of where the script counts its steps."""
 
@@ -47,18 +55,43 @@ def find(case: Case) -> Found | CannotTell | None:
         return CannotTell(blame.why_unknown(comparison, "control", "sample_order"))
     if order.restored:
         return None
-    sure = order.source == "indices" or order.offset is not None
+    sure = order.source == "indices" or order.offset is not None or _fed_with_integers(comparison)
     small = order.offset is not None and abs(order.offset - comparison.before.origin) <= SMALL_SHIFT_STEPS
     return Found(
         severity=Severity.ERROR if sure and not small else Severity.WARNING,
         side=Side.DATA,
         summary=_summary(comparison, order),
-        remedy="Save and load the sampler's epoch, generator state and position (StatefulDataLoader "
-        "does), and do "
-        "not seed the sampler anew on resume.",
-        evidence=_evidence(comparison, order),
+        remedy=_remedy(case.checkpoints),
+        evidence=(*_evidence(comparison, order), *_missing(case.checkpoints)),
         confidence=Confidence.CONFIRMED if sure else Confidence.SUSPECTED,
     )
+
+
+def _fed_with_integers(comparison: Comparison) -> bool:
+    """Whether the model's input is known to be made of integers."""
+    seen = [event.fields.get("dtype") for event in comparison.after.rank.events_of("model_input")]
+    return bool(seen) and all(str(dtype).startswith(("int", "uint")) for dtype in seen)
+
+
+def _missing(checkpoints: Sequence[CheckpointFacts]) -> tuple[Evidence, ...]:
+    """Which states that fix the order are not in the checkpoint."""
+    return tuple(
+        Evidence(f"{kind.value} in the checkpoint", "absent", None, "checkpoint")
+        for facts in checkpoints
+        for kind in ORDER
+        if is_absent(facts, kind)
+    )
+
+
+def _remedy(checkpoints: Sequence[CheckpointFacts]) -> str:
+    """The framework's own remedy for what the checkpoint lacks, or how to do it by hand."""
+    lacking = ((facts, [kind for kind in ORDER if is_absent(facts, kind)]) for facts in checkpoints)
+    own = "; ".join(text for facts, kinds in lacking if (text := remedy(facts, *kinds)))
+    by_hand = (
+        "Save and load the sampler's epoch, generator state and position (StatefulDataLoader does), "
+        "and do not seed the sampler anew on resume."
+    )
+    return f"{by_hand} {own}".strip()
 
 
 def _summary(comparison: Comparison, order: OrderCheck) -> str:

@@ -31,6 +31,7 @@ from ckpt_doctor.checks.checkpoints import (
     is_derived,
     is_present,
     is_required,
+    order_was_seen,
     presence,
     remedy,
     severity,
@@ -45,6 +46,8 @@ ORDER = (StateKind.SAMPLER_EPOCH, StateKind.SAMPLER_RNG)
 
 def find(case: Case) -> tuple[Found, ...] | CannotTell | None:
     """Judge each checkpoint."""
+    if order_was_seen(case) and not is_required(case, *ORDER):
+        return None
     return gather(_judge(case, facts) for facts in case.checkpoints)
 
 

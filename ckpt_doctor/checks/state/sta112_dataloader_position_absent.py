@@ -34,6 +34,7 @@ from ckpt_doctor.checks.checkpoints import (
     is_derived,
     is_present,
     is_required,
+    order_was_seen,
     presence,
     remedy,
     severity,
@@ -48,6 +49,8 @@ KIND = StateKind.DATALOADER_POSITION
 
 def find(case: Case) -> tuple[Found, ...] | CannotTell | None:
     """Judge each checkpoint."""
+    if order_was_seen(case) and not is_required(case, StateKind.DATALOADER_POSITION):
+        return None
     return gather(_judge(case, facts) for facts in case.checkpoints)
 
 
