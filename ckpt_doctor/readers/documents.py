@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ckpt_doctor.readers.limits import Budget
 from ckpt_doctor.readers.sources import HEAD_BYTES, Source
+from ckpt_doctor.readers.text import clean
 from ckpt_doctor.readers.tree import Global, Node
 from ckpt_doctor.readers.zips import MAGIC, Archive
 
@@ -34,6 +35,11 @@ class Document:
     """What it refers to and what is not there or cut short, one sentence each."""
     payload_files: frozenset[str] = frozenset()
     """Files of the folder that hold this document's tensors, and are no checkpoints of their own."""
+
+    def show(self, text: str) -> str:
+        """A text about this file, with the file's name before it where there is more than one."""
+        name = clean(self.name)
+        return f"{name}: {text}" if name and text else name or text
 
 
 @dataclass

@@ -174,13 +174,12 @@ def _format(bundle: Bundle) -> str:
 
 def _entry(document: Document, path: Path, tensor: Tensor) -> TensorEntry:
     storages = list(tensor.storages())
-    shown = show_path(path)
     return TensorEntry(
-        key=f"{document.name}: {shown}" if document.name else shown,
+        key=document.show(show_path(path)),
         dtype=tensor.dtype,
         shape=tensor.shape,
         device=storages[0].device if storages else None,
-        storage=f"{document.name}:{clean(storages[0].key)}" if storages else "",
+        storage=f"{clean(document.name)}:{clean(storages[0].key)}" if storages else "",
         storage_bytes=sum(storage.size_bytes for storage in storages),
         tensor_bytes=tensor.size_bytes,
     )
@@ -205,7 +204,7 @@ def _has_prefix(name: str, prefix: str) -> bool:
 def _notes(bundle: Bundle) -> list[str]:
     notes = []
     for document in bundle.documents.values():
-        notes += [f"{document.name}: {note}" if document.name else note for note in document.notes]
+        notes += [document.show(note) for note in document.notes]
     notes += [f"{name}: {why}" for name, why in bundle.damaged.items()]
     return notes
 
@@ -213,7 +212,7 @@ def _notes(bundle: Bundle) -> list[str]:
 def _missing_parts(bundle: Bundle) -> list[str]:
     missing = []
     for document in bundle.documents.values():
-        missing += [f"{document.name}: {what}" if document.name else what for what in document.missing_parts]
+        missing += [document.show(what) for what in document.missing_parts]
         missing += [f"{name} is missing" for name in absent_shards(document, bundle)]
     if bundle.lacks_metadata:
         missing.append(".metadata, which a save writes last, is missing")

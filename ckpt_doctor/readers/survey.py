@@ -44,9 +44,7 @@ class Find:
     @property
     def where(self) -> str:
         """File and key path, as people write it."""
-        path = show_path(self.path)
-        name = self.document.name
-        return f"{name}: {path}" if name and path else name or path or "the whole file"
+        return self.document.show(show_path(self.path)) or "the whole file"
 
     @property
     def is_there(self) -> bool:
@@ -332,7 +330,7 @@ class _Search:
         """Fastai's lists, torchao's offload, or any dict with tensors that is called an optimizer."""
         if not isinstance(node, dict):
             return False
-        if any(is_optimizer(child) for child in node.values()):
+        if any(is_optimizer(child) for _, child in walk(node, max_depth=3)):
             return False
         return "hypers" in node or "offloaded" in node or has_tensors(node)
 

@@ -158,3 +158,12 @@ def test_keys_are_shown_without_control_characters(tmp_path: Path) -> None:
     torch.save({"model": {"\x1b[31mred\n\u202eevil": torch.zeros(2)}, "step": 1}, path)
     keys = [t.key for t in read_checkpoint(str(path)).tensors]
     assert keys == ["model.\\x1b[31mred\\x0a\\u202eevil"]
+
+
+def test_file_names_are_shown_without_control_characters(tmp_path: Path) -> None:
+    """The names of files in a folder are as little to be trusted as keys."""
+    torch.save({"model": {"w": torch.zeros(2)}}, tmp_path / "a\nb\x1b[31m.pt")
+    facts = read_checkpoint(str(tmp_path))
+    assert facts.states[StateKind.MODEL].where == "a\\x0ab\\x1b[31m.pt: model"
+    assert facts.tensors[0].key.isprintable()
+    assert facts.tensors[0].storage.isprintable()
