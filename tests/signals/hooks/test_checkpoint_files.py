@@ -1,0 +1,149 @@
+"""Saves and loads of checkpoints, through each library's own functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Train
+from tests.recorded import MODEL, Recorded, check_parts
+
+TORCH = (
+    MODEL
+    + """
+import io, pathlib
+from torch import save
+state = {"model": model.state_dict(), "big": torch.zeros(1_000_000)}
+step()
+torch.save(state, "path.pt")
+step()
+save(state, f=pathlib.Path("pathlib.pt"))
+with open("file.pt", "wb") as file:
+    torch.save(state, file)
+buffer = io.BytesIO()
+torch.serialization.save(state, buffer)
+step()
+buffer.seek(0)
+torch.load(buffer)
+torch.load("path.pt")
+with open("file.pt", "rb") as file:
+    torch.load(file, map_location="cpu", weights_only=True)
+try:
+    torch.load("missing.pt")
+except FileNotFoundError:
+    print("missing")
+step()
+step()
+"""
+)
+
+SAFETENSORS = (
+    MODEL
+    + """
+from safetensors.torch import load_file, save_file
+step()
+save_file(model.state_dict(), "model.safetensors")
+model.load_state_dict(load_file("model.safetensors"))
+step()
+"""
+)
+
+DISTRIBUTED = (
+    MODEL
+    + """
+import torch.distributed.checkpoint as dcp
+from torch.distributed.checkpoint.state_dict_saver import save
+step()
+dcp.save({"model": model.state_dict()}, checkpoint_id="first")
+save({"model": model.state_dict()}, storage_writer=dcp.FileSystemWriter("second"))
+step()
+state = {"model": model.state_dict()}
+dcp.load(state, checkpoint_id="first")
+dcp.load(state, storage_reader=dcp.FileSystemReader("second"))
+step()
+"""
+)
+
+IN_A_THREAD = (
+    MODEL
+    + """
+import threading
+step()
+thread = threading.Thread(target=torch.save, args=(model.state_dict(), "thread.pt"))
+thread.start(); thread.join()
+step()
+"""
+)
+
+
+def told(recorded: Recorded, signal: str) -> list[tuple[int, str | None, str]]:
+    """Step, file name and function of each save or load."""
+    assert recorded.process.returncode == 0, recorded.process.stderr
+    found = []
+    for event in recorded.events(signal):
+        path = event.fields["path"]
+        assert path is None or Path(str(path)).is_absolute()
+        assert event.duration_s is not None
+        assert event.duration_s > 0
+        name = None if path is None else Path(str(path)).name
+        found.append((event.step, name, str(event.fields["function"]).rpartition(".")[2]))
+    return found
+
+
+def test_torch_save(train: Train) -> None:
+    """torch.save to a path or a file tells where to; into a buffer, that it was one; each in its step."""
+    assert told(train(TORCH), "save") == [
+        (1, "path.pt", "save"),
+        (2, "pathlib.pt", "save"),
+        (2, "file.pt", "save"),
+        (2, None, "save"),
+    ]
+
+
+def test_torch_load(train: Train) -> None:
+    """torch.load likewise; a load that fails is none, and raises what it would."""
+    recorded = train(TORCH)
+    assert told(recorded, "load") == [(3, None, "load"), (3, "path.pt", "load"), (3, "file.pt", "load")]
+    assert recorded.process.stdout == "missing\n"
+
+
+def test_time_spent_in_saving(train: Train) -> None:
+    """Saving is a part of the step that it happens in, and of no other."""
+    recorded = train(TORCH)
+    saving_s = recorded.steps.parts["saving"]
+    assert [seconds > 0 for seconds in saving_s] == [False, True, True, True, False]
+    events_s = sum(e.duration_s or 0 for e in recorded.events("save") if e.step == 2)
+    assert saving_s[2] == pytest.approx(events_s, rel=0.5)
+    check_parts(recorded.steps)
+
+
+def test_the_line_that_saves(train: Train) -> None:
+    """The user's own line is told."""
+    first = train(TORCH).events("save")[0].fields
+    line = TORCH.splitlines()[int(str(first["line"])) - 1]
+    assert line == 'torch.save(state, "path.pt")'
+
+
+def test_safetensors(train: Train) -> None:
+    """save_file and load_file are seen."""
+    pytest.importorskip("safetensors")
+    recorded = train(SAFETENSORS)
+    assert told(recorded, "save") == [(1, "model.safetensors", "save_file")]
+    assert told(recorded, "load") == [(1, "model.safetensors", "load_file")]
+
+
+def test_distributed_checkpoints(train: Train) -> None:
+    """A distributed checkpoint is one save or load of its folder, whatever it calls inside."""
+    recorded = train(DISTRIBUTED)
+    assert told(recorded, "save") == [(1, "first", "save"), (1, "second", "save")]
+    assert told(recorded, "load") == [(2, "first", "load"), (2, "second", "load")]
+    check_parts(recorded.steps)
+
+
+def test_saving_in_a_thread(train: Train) -> None:
+    """A save beside the training costs the step nothing that it could be charged with."""
+    recorded = train(IN_A_THREAD)
+    assert recorded.process.returncode == 0, recorded.process.stderr
+    assert sum(recorded.steps.parts["saving"]) == 0
+    check_parts(recorded.steps)

@@ -1,0 +1,31 @@
+"""Pauses of the garbage collector."""
+
+from __future__ import annotations
+
+from tests.conftest import Train
+from tests.recorded import MODEL, check_parts
+
+COLLECTING = (
+    MODEL
+    + """
+import gc, threading
+step()
+gc.disable()
+step()
+gc.collect(); gc.collect(0)
+step()
+thread = threading.Thread(target=gc.collect)
+thread.start(); thread.join()
+step()
+"""
+)
+
+
+def test_collections_are_counted(train: Train) -> None:
+    """Each collection counts in the step that it interrupts, with its time; those of other threads do not."""
+    recorded = train(COLLECTING)
+    assert recorded.counts("gc_pauses")[1:] == [0, 2, 0]
+    pauses_s = recorded.steps.parts["gc"][1:]
+    assert pauses_s[0] == pauses_s[2] == 0
+    assert 0 < pauses_s[1] < recorded.steps.step_s(2)
+    check_parts(recorded.steps)

@@ -1,0 +1,40 @@
+"""What the kernel counts for the training process."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.conftest import Train
+from tests.recorded import MODEL
+
+USAGE = (
+    MODEL
+    + """
+import mmap
+step()
+step()
+memory = mmap.mmap(-1, 1000 * mmap.PAGESIZE)
+for page in range(1000):
+    memory[page * mmap.PAGESIZE] = 1
+step()
+total = 0
+for i in range(1_000_000):
+    total += i
+step()
+"""
+)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no getrusage")
+def test_faults_and_cpu_time_of_each_step(train: Train) -> None:
+    """New pages are minor faults of the step that touches them, and computing is its CPU time."""
+    recorded = train(USAGE)
+    faults = recorded.counts("minor_faults")
+    assert 500 < (faults[2] or 0) < 3000
+    assert (faults[1] or 0) < 500
+    user_s = recorded.counts("user_s")
+    assert (user_s[3] or 0) > (user_s[1] or 0)
+    assert (user_s[3] or 0) <= recorded.steps.step_s(3) + 0.02
+    assert all(value is not None and value >= 0 for value in recorded.counts("system_s"))
