@@ -62,6 +62,7 @@ class Arm:
         self._warden: subprocess.Popen[bytes] | None = None
         self._sampler: Sampler | None = None
         self._stacks = StackSampler(folder)
+        self._log = _FileLog(folder / LOG)
         self._stopped = False
         self._started_s = 0.0
 
@@ -156,18 +157,23 @@ class Arm:
 
     def lines(self, letter: str) -> list[list[str]]:
         """Paths that the run read (``r``), wrote (``w``), moved (``m``) or nearly destroyed (``v``)."""
-        with suppress(OSError):
-            text = (self.folder / LOG).read_text(encoding="utf-8", errors="surrogateescape")
-            rows = [line.split("\t") for line in text.splitlines()]
-            return [row[1:] for row in rows if row[0] == letter]
-        return []
+        self._log.read()
+        return self._log.rows.get(letter, [])
 
     def loaded_paths(self) -> list[str]:
         """Paths of the checkpoint loads that the agent saw."""
+        return self._paths_of("load")
+
+    def written_paths(self) -> list[str]:
+        """Paths that the run wrote, moved or saved to."""
+        opened = [path for row in (*self.lines("w"), *self.lines("m")) for path in row]
+        return opened + self._paths_of("save")
+
+    def _paths_of(self, signal: str) -> list[str]:
         paths: list[str] = []
         for journal in self.folder.glob("rank*.jsonl"):
             for line in journal.read_text(encoding="utf-8").splitlines():
-                if line.startswith('["e","load"'):
+                if line.startswith(f'["e","{signal}"'):
                     path = json.loads(line)[5].get("path")
                     paths += [path] if path else []
         return paths
@@ -240,7 +246,7 @@ class Arm:
             if self.ended() is not None:
                 return None
             if time.monotonic() > deadline:
-                what = f"the {self.name} run took no {steps} more steps within {TURN_TIMEOUT_S:.0f} s"
+                what = f"the {self.name} arm took no {steps} more steps within {TURN_TIMEOUT_S:.0f} s"
                 raise ScriptError(what, tail=self.tail())
             time.sleep(_POLL_S)
         end_s = time.perf_counter()
@@ -306,6 +312,26 @@ class Arm:
                         self._controls[pid] = control
                     else:
                         control.close()
+
+
+class _FileLog:
+    """What the agent noted about files, read as it grows."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offset = 0
+        self.rows: dict[str, list[list[str]]] = {}
+
+    def read(self) -> None:
+        """Take in the whole lines that have been added."""
+        with suppress(OSError), self._path.open("rb") as file:
+            file.seek(self._offset)
+            text = file.read()
+            text = text[: text.rfind(b"\n") + 1]
+            self._offset += len(text)
+            for line in text.decode("utf-8", "surrogateescape").splitlines():
+                letter, *paths = line.split("\t")
+                self.rows.setdefault(letter, []).append(paths)
 
 
 def with_agent(environment: Mapping[str, str], options: AgentOptions) -> dict[str, str]:

@@ -32,6 +32,7 @@ from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.errors import InputError, ScriptError
 from ckpt_doctor.probe.arm import Arm
 from ckpt_doctor.probe.commands import resumed
+from ckpt_doctor.probe.outputs import Outputs
 from ckpt_doctor.probe.request import ProbeRequest
 from ckpt_doctor.probe.residency import Residency, evict
 from ckpt_doctor.probe.saved import checkpoint_of, newest, saves
@@ -52,6 +53,8 @@ STEADY_HEAP = {"MALLOC_MMAP_THRESHOLD_": str(32 * 2**20), "MALLOC_TRIM_THRESHOLD
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 MEMORY_MARGIN_RATIO = 1.2
+_WHICH = {"before": "fresh", "after": "resumed"}
+"""What the arms are called when people are told about them."""
 STACKS_STARTUP_S = 1.0
 """py-spy reads the symbols of all libraries before its first sample."""
 
@@ -90,6 +93,7 @@ class _Experiment:
         self._warnings: list[str] = []
         self._arms: list[Arm] = []
         self._outcome: dict[str, dict[str, object]] = {}
+        self._outputs: Outputs | None = None
 
     def run(self) -> ProbeOutcome:
         request = self._request
@@ -110,7 +114,7 @@ class _Experiment:
         after = self._start_after(before, checkpoint, self._after_start_steps(before, origin, alive))
         self._check_load(after, checkpoint)
         if alive:
-            self._take_turns({before: residency, after: Residency(self._data_files(after))})
+            self._take_turns({before: residency, after: Residency(self._data_files(after))}, checkpoint)
         self._progress("ending both runs", None)
         return ProbeOutcome(before.folder, after.folder, checkpoint, tuple(self._warnings))
 
@@ -118,6 +122,8 @@ class _Experiment:
         """End both arms and finish their recordings."""
         for arm in self._arms:
             arm.end(**self._outcome.get(arm.name, {}))
+        if self._outputs is not None:
+            self._outputs.settle()
 
     # --- the arms --------------------------------------------------------------------------
 
@@ -270,8 +276,9 @@ class _Experiment:
 
     # --- the measurement -------------------------------------------------------------------
 
-    def _take_turns(self, views: Mapping[Arm, Residency]) -> None:
+    def _take_turns(self, views: Mapping[Arm, Residency], checkpoint: Path) -> None:
         request = self._request
+        self._outputs = Outputs(checkpoint.parent)
         before, after = arms = tuple(views)
         if request.stacks:
             for arm in arms:
@@ -308,10 +315,13 @@ class _Experiment:
         """One arm's turn; returns its length, or None when the run ended."""
         shared = {path for other in views for path in _read_files(other)}
         views[arm].put_back(shared)
+        assert self._outputs is not None
+        self._outputs.show(arm.name)
         turn = arm.advance(steps, "interleaved", sampled=sampled)
         if turn is None:
             self._check_end(arm)
             return None
+        self._outputs.hide(arm.name, arm.written_paths())
         views[arm].note(shared | set(_read_files(arm)))
         return turn.t_end_s - turn.t_start_s
 
@@ -341,9 +351,10 @@ class _Experiment:
         ended = arm.ended()
         if ended is not None and ended.exit_code:
             raise ScriptError(
-                f"the {arm.name} run ended {_how(ended.exit_code)} after {arm.steps()} steps", tail=arm.tail()
+                f"the {_WHICH[arm.name]} run ended {_how(ended.exit_code)} after {arm.steps()} steps",
+                tail=arm.tail(),
             )
-        self._warnings.append(f"the {arm.name} run ended by itself after {arm.steps()} steps")
+        self._warnings.append(f"the {_WHICH[arm.name]} run ended by itself after {arm.steps()} steps")
 
     # --- the machine -----------------------------------------------------------------------
 
@@ -457,4 +468,6 @@ def _how(exit_code: int | None) -> str:
 
 
 def _not_far_enough(arm: Arm, steps: int) -> ScriptError:
-    return ScriptError(f"the {arm.name} run took fewer than {steps} steps ({arm.steps()})", tail=arm.tail())
+    return ScriptError(
+        f"the {_WHICH[arm.name]} run took fewer than {steps} steps ({arm.steps()})", tail=arm.tail()
+    )

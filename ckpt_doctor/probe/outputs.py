@@ -1,0 +1,71 @@
+"""Keeps what one run saves out of the other's sight, where both save into the same folder.
+
+A resumed run alone would find no checkpoint of a later step than its own; beside the control it might,
+and fail to save its own there, or rotate the wrong ones away. So what a run has put into the folder
+of the checkpoints in its turn gets a name of its own (``.NAME.ARM``) while the other has its turn.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+
+class Outputs:
+    """The folder that checkpoints are saved to, as each run may see it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._shared = set(self._names())
+        self._hidden: dict[str, list[str]] = {}
+
+    def hide(self, arm: str, written: Iterable[str]) -> None:
+        """Hide what is new in the folder and was written by an arm.
+
+        Args:
+            arm: Name of the arm whose turn has ended.
+            written: Paths that it has written, moved or saved to.
+        """
+        own = {name for path in written if (name := self._top(path)) is not None}
+        for name in own & (set(self._names()) - self._shared):
+            with suppress(OSError):
+                os.rename(self._folder / name, self._folder / _aside(name, arm))
+                self._hidden.setdefault(arm, []).append(name)
+
+    def show(self, arm: str) -> None:
+        """Give back what was hidden, as the turn of an arm begins."""
+        for name in self._hidden.pop(arm, []):
+            with suppress(OSError):
+                os.rename(self._folder / _aside(name, arm), self._folder / name)
+
+    def settle(self) -> None:
+        """Give everything back; where both runs made the same name, the uninterrupted one's stays."""
+        for arm, names in self._hidden.items():
+            for name in names:
+                aside = self._folder / _aside(name, arm)
+                if not (self._folder / name).exists():
+                    with suppress(OSError):
+                        os.rename(aside, self._folder / name)
+                elif aside.is_dir():
+                    shutil.rmtree(aside, ignore_errors=True)
+                else:
+                    aside.unlink(missing_ok=True)
+        self._hidden.clear()
+
+    def _names(self) -> list[str]:
+        with suppress(OSError):
+            return os.listdir(self._folder)
+        return []
+
+    def _top(self, path: str) -> str | None:
+        """The entry of the folder that a path is, or lies in."""
+        with suppress(ValueError):
+            return Path(path).relative_to(self._folder).parts[0]
+        return None
+
+
+def _aside(name: str, arm: str) -> str:
+    return f".{name}.{arm}"
