@@ -41,10 +41,20 @@ def read_recording(path: str | Path) -> RunRecord:
     """Read one recording folder.
 
     Raises:
-        RecordingError: It is no recording, of an unknown version, or holds no training process.
+        RecordingError: It is no recording, of an unknown version, damaged, or holds no training process.
     """
     folder = Path(path)
     header = _header(folder)
+    try:
+        return _read(folder, header)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise RecordingError(
+            f"{folder}: the recording is damaged ({type(error).__name__}: {error})",
+            hint="record the run again",
+        ) from error
+
+
+def _read(folder: Path, header: Mapping[str, Any]) -> RunRecord:
     trailer = _object(folder / TRAILER)
     ranks = _ranks(folder)
     if not ranks:
