@@ -9,7 +9,7 @@ State bytes are those of the distinct storages, so that a view of a large buffer
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ckpt_doctor.facts.checkpoint import OptimizerFacts, ParamGroupFacts
@@ -55,8 +55,9 @@ def parameters_of(models: list[Find]) -> Parameters:
 
 def strip_wrappers(name: str) -> str:
     """A parameter's name without the parts that wrappers of the model put in."""
-    for wrapper in _WRAPPERS:
-        name = name.replace(wrapper, "")
+    if "mod" in name:
+        for wrapper in _WRAPPERS:
+            name = name.replace(wrapper, "")
     return name
 
 
@@ -94,16 +95,17 @@ class _Account:
         self.names = self._names_by_id()
         self.duplicates = self._duplicates()
         self.tensors = [tensor for _, tensor in tensors_below(self.node.get("state", self.node))]
+        self.algorithm = self._algorithm()
+        full = self.algorithm.full if self.algorithm is not None else None
+        self.shapes = {id_: self._shape(id_, entry, full) for id_, entry in self.entries.items()}
 
     def facts(self) -> OptimizerFacts:
-        names = Counter(name for entry in self.entries.values() for name in entry)
-        options = {str(key) for group in self.groups for key in group if isinstance(key, str)}
-        algorithm = recognise([name for name in names if isinstance(name, str)], options)
         listed = {str(id_) for group in self.groups for id_ in _ids(group)}
         orphans = [key for key in self.entries if listed and str(show_key(key)) not in listed]
-        surplus = self._surplus(algorithm)
-        strangers = self._strangers(algorithm)
-        expected, extra = self._expected(algorithm, {*orphans, *surplus, *strangers})
+        surplus = self._surplus()
+        known_orphans = set(orphans)
+        strangers = [id_ for id_ in self._strangers() if id_ not in known_orphans]
+        expected, extra = self._expected({*known_orphans, *surplus, *strangers})
         storages = {s.key: s for tensor in self.tensors for s in tensor.storages()}
         if surplus:
             self.notes.append(f"{len(surplus)} entries are more than the model has parameters of their shape")
@@ -111,7 +113,7 @@ class _Account:
             self.notes.append(f"{len(strangers)} entries are of a shape that no other tensor of the file has")
         return OptimizerFacts(
             where=self.where,
-            algorithm=algorithm.name if algorithm else None,
+            algorithm=self.algorithm.name if self.algorithm else None,
             groups=tuple(_group_facts(group) for group in self.groups),
             entries=len(self.entries),
             state_bytes=sum(storage.size_bytes for storage in storages.values()),
@@ -120,7 +122,7 @@ class _Account:
             devices=_sum_by((s.device, s.size_bytes) for s in storages.values() if s.device is not None),
             parameter_dtypes=tuple(sorted(self._matched_dtypes())),
             step_devices=self._step_devices(),
-            orphans=_shown([*orphans, *(id_ for id_ in strangers if id_ not in orphans)]),
+            orphans=_shown([*orphans, *strangers]),
             duplicates=_shown([*self.duplicates, *surplus]),
             extra_keys=tuple(sorted(clean(name, 80) for name in extra))[:_MAX_NAMED],
             notes=tuple(self.notes),
@@ -142,30 +144,38 @@ class _Account:
         count = Counter(id_ for group in self.groups for id_ in _ids(group))
         return [id_ for id_, times in count.items() if times > 1]
 
-    def _shape(self, id_: Node, algorithm: Algorithm | None = None) -> Shape | None:
-        """The parameter's shape: the named one's, else that of its widest state."""
-        named = self.parameters.by_name.get(self.names.get(id_, ""))
+    def _algorithm(self) -> Algorithm | None:
+        names = {name for entry in self.entries.values() for name in entry if isinstance(name, str)}
+        options = {key for group in self.groups for key in group if isinstance(key, str)}
+        return recognise(names, options)
+
+    def _shape(self, id_: Node, entry: dict[Node, Node], full: Collection[Node] | None) -> Shape | None:
+        """The parameter's shape: the named one's, else that of its widest state.
+
+        ``full`` are the names of state that has the parameter's shape; None takes any.
+        """
+        named = self.parameters.by_name.get(self.names[id_]) if id_ in self.names else None
         if named is not None:
             return named.shape
-        shapes = [
-            value.shape
-            for name, value in self.entries[id_].items()
-            if isinstance(value, Tensor) and value.shape and (algorithm is None or name in algorithm.full)
-        ]
-        return max(shapes, key=_numel) if shapes else None
+        widest: Shape | None = None
+        for name, value in entry.items():
+            if isinstance(value, Tensor) and value.shape and (full is None or name in full):
+                shape = value.shape
+                if widest is None or (shape != widest and _numel(shape) > _numel(widest)):
+                    widest = shape
+        return widest
 
-    def _surplus(self, algorithm: Algorithm | None) -> list[Node]:
+    def _surplus(self) -> list[Node]:
         """Entries beyond the number of the model's parameters of their shape.
 
         They are named only where the state matches the model's shapes throughout; an optimizer over
         shards or over other modules is none of this rule's business.
         """
-        shapes = {id_: self._shape(id_, algorithm) for id_ in self.entries}
         left = self.parameters.count.copy()
-        if not left or any(shape not in left for shape in shapes.values() if shape is not None):
+        if not left or any(shape not in left for shape in self.shapes.values() if shape is not None):
             return []
         surplus = []
-        for id_, shape in shapes.items():
+        for id_, shape in self.shapes.items():
             if shape is None:
                 continue
             left[shape] -= 1
@@ -173,14 +183,13 @@ class _Account:
                 surplus.append(id_)
         return surplus
 
-    def _strangers(self, algorithm: Algorithm | None) -> list[Node]:
+    def _strangers(self) -> list[Node]:
         """Entries whose parameter is nowhere in the file: no other tensor has their shape.
 
         They are named only where most entries do match, so that shards and flat partitions are left
         alone.
         """
-        shapes = {id_: self._shape(id_, algorithm) for id_ in self.entries}
-        known = {id_: shape for id_, shape in shapes.items() if shape is not None}
+        known = {id_: shape for id_, shape in self.shapes.items() if shape is not None}
         strangers = [id_ for id_, shape in known.items() if shape not in self.parameters.shapes]
         return strangers if self.parameters.count and 2 * len(strangers) < len(known) else []
 
@@ -191,7 +200,7 @@ class _Account:
         return self.parameters.widest.get(shape) if shape is not None else None
 
     def _matched_dtypes(self) -> set[str]:
-        found = {self._parameter_dtype(id_, self._shape(id_)) for id_ in self.entries}
+        found = {self._parameter_dtype(id_, shape) for id_, shape in self.shapes.items()}
         return {dtype for dtype in found if dtype is not None}
 
     def _step_devices(self) -> tuple[str, ...]:
@@ -202,8 +211,9 @@ class _Account:
                 devices.add(step.storage.device)
         return tuple(sorted(devices))
 
-    def _expected(self, algorithm: Algorithm | None, unwanted: set[Node]) -> tuple[int | None, set[str]]:
+    def _expected(self, unwanted: set[Node]) -> tuple[int | None, set[str]]:
         """Bytes that the algorithm needs for the entries that belong here, and the names it does not know."""
+        algorithm = self.algorithm
         if algorithm is None:
             if self.entries:
                 self.notes.append("its state is of no optimizer that is known here")
@@ -212,7 +222,7 @@ class _Account:
         counted: set[str] = set()
         total = 0
         for id_, entry in self.entries.items():
-            shape = self._shape(id_, algorithm)
+            shape = self.shapes[id_]
             dtype = self._parameter_dtype(id_, shape)
             for name, value in entry.items():
                 if not isinstance(name, str) or name not in algorithm.names:
@@ -227,6 +237,8 @@ class _Account:
         self, value: Node, is_full: bool, shape: Shape | None, dtype: str | None, counted: set[str]
     ) -> int:
         """Bytes that one piece of state should take; code books that entries share are counted once."""
+        if isinstance(value, Tensor) and is_full:
+            return _needed(value, is_full, shape, dtype)
         total = 0
         for _, tensor in tensors_below(value):
             keys = {storage.key for storage in tensor.storages()}

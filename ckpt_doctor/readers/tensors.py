@@ -180,11 +180,8 @@ def _rebuild_from_numpy(args: tuple[Node, ...]) -> Node:
     if shape is None:
         return None
     name = dtype_name(args[1]) or dtype or "untyped"
-    tensor = Tensor(None, name, shape, "array")
-    tensor.storage = Storage(
-        f"array-{id(inner)}", name, str(args[2]) if len(args) > 2 else None, tensor.size_bytes
-    )
-    return tensor
+    device = args[2] if len(args) > 2 and isinstance(args[2], str) else None
+    return Tensor(None, name, shape, "array").give_storage(f"array-{id(inner)}", device)
 
 
 def array_layout(node: Node) -> tuple[tuple[int, ...] | None, str | None]:

@@ -6,18 +6,14 @@ sequences, line breaks, characters that turn the writing direction, or megabytes
 
 from __future__ import annotations
 
-import re
-
 MAX_CHARACTERS = 200
 """Longest piece of foreign text that is shown whole."""
-
-_PLAIN = re.compile(r"[ -~]*")
 
 
 def clean(text: str, limit: int = MAX_CHARACTERS) -> str:
     """The text with every character that does not print written as an escape, cut to a length."""
     cut = text if len(text) <= limit else text[: limit - 1] + "…"
-    if _PLAIN.fullmatch(cut):
+    if cut.isprintable():
         return cut
     return "".join(c if c.isprintable() else _escape(c) for c in cut)
 

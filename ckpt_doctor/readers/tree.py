@@ -140,6 +140,12 @@ class Tensor:
             return 0
         return (self.numel * ITEM_BITS.get(self.dtype, 8) + 7) // 8
 
+    def give_storage(self, key: str, device: str | None = None) -> Tensor:
+        """Give it a storage of its own that is just as large as it needs."""
+        size = (self.numel * ITEM_BITS.get(self.dtype, 8) + 7) // 8
+        self.storage = Storage(key, self.dtype, device, size)
+        return self
+
     def storages(self) -> Iterator[Storage]:
         """Every storage that it reaches."""
         if self.storage is not None:

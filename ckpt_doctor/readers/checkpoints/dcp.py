@@ -17,7 +17,7 @@ from ckpt_doctor.readers.pickles import decode, decode_growing
 from ckpt_doctor.readers.sources import Memory, Source
 from ckpt_doctor.readers.tensors import dtype_name
 from ckpt_doctor.readers.text import clean
-from ckpt_doctor.readers.tree import Blob, Global, Key, Node, Record, Storage, Tensor
+from ckpt_doctor.readers.tree import Blob, Global, Key, Node, Record, Tensor
 
 NAME = "dcp"
 ORDER = 55
@@ -134,10 +134,7 @@ def _tensor(name: str, shape: tuple[int, ...], properties: Node) -> Tensor:
         state = properties.state
         first = state[0] if isinstance(state, tuple) and state else properties.attributes().get("dtype")
         dtype = dtype_name(first)
-    tensor = Tensor(None, dtype or "untyped", shape)
-    tensor.storage = Storage(name, tensor.dtype, None, 0)
-    tensor.storage.size_bytes = tensor.size_bytes
-    return tensor
+    return Tensor(None, dtype or "untyped", shape).give_storage(name)
 
 
 class _Values:

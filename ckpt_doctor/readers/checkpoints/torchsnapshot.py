@@ -12,7 +12,7 @@ import posixpath
 from ckpt_doctor.readers.documents import Document, Reading
 from ckpt_doctor.readers.limits import Malformed
 from ckpt_doctor.readers.tree import Global as Name
-from ckpt_doctor.readers.tree import Node, Record, Storage, Tensor
+from ckpt_doctor.readers.tree import Node, Record, Tensor
 
 NAME = "torchsnapshot"
 ORDER = 48
@@ -76,9 +76,7 @@ def _leaf(key: str, entry: dict[str, Node]) -> Node:
         dtype = str(entry.get("dtype", "")).removeprefix("torch.")
         shape = entry.get("shape")
         if isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape):
-            tensor = Tensor(None, dtype, tuple(shape))
-            tensor.storage = Storage(key, dtype, None, tensor.size_bytes)
-            return tensor
+            return Tensor(None, dtype, tuple(shape)).give_storage(key)
     value = entry.get("serialized_value", entry.get("readable"))
     if kind in ("int", "float") and isinstance(value, (str, int, float)):
         return _number(str(entry.get("readable") or value))
