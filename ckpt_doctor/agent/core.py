@@ -67,6 +67,7 @@ class Agent:
         self._thread = threading.main_thread().ident
         self._pid = os.getpid()
         self._output: _Output | None = None
+        self._unwritable = False
         self._early: list[object] = []
         self._counters: dict[str, float] = {}
         self._digests: list[str] = []
@@ -243,17 +244,19 @@ class Agent:
     def _add(self, line: object) -> None:
         if self._output is not None:
             self._output.journal.add(line)
-        else:
+        elif not self._unwritable:
             self._early.append(line)
 
     def _register(self) -> _Output | None:
         """This process's journal and control file, opened at the first call; None where that fails."""
-        if self._output is None:
+        if self._output is None and not self._unwritable:
             rank = _rank()
             try:
                 self._output = self._open(Path(self._options.recording), rank)
             except OSError as error:
                 sys.stderr.write(f"ckpt-doctor: not measuring this process: {error}\n")
+                self._unwritable = True
+                self._early = []
                 return None
             for line in self._early:
                 self._output.journal.add(line)

@@ -26,7 +26,7 @@ from ckpt_doctor.agent.core import Agent
 from ckpt_doctor.signals.hooks import cuda_graph
 import gc
 gc.unfreeze()
-(agent,) = (item for item in gc.get_objects() if isinstance(item, Agent))
+(agent,) = (item for item in gc.get_objects() if type(item) is Agent)
 cuda_graph.install(agent, types.SimpleNamespace(CUDAGraph=CUDAGraph))
 
 model = torch.nn.Linear(8, 1)
