@@ -110,8 +110,7 @@ class Agent:
 
     def input_seen(self, digest: str) -> None:
         """Record what identifies the model's input, for steps that no loader feeds."""
-        if not self._digests:
-            self._digests.append(f"b:{digest}")
+        self._digests.append(f"m:{digest}")
 
     def after_save(self, act: Callable[[], None]) -> None:
         """Have ``act`` called after each checkpoint save."""

@@ -3,7 +3,8 @@
 The first line is a header, the last one a trailer; a journal without a trailer belongs to a
 process that was killed, and is readable up to its last whole line.
 
-- ``["s", index, t_start_s, t_end_s, [seconds by part], observer_s, {counter: n}, digests]``: a step
+- ``["s", index, t_start_s, t_end_s, [seconds by part], observer_s, {counter: n}, digests]``: a step;
+  digests are words like ``i:1a2b3c4d``: of indices (i), of a batch (b), of the model's input (m)
 - ``["e", signal, t_s, step, duration_s, {fields}]``: an event
 - ``["f", step, {name: value}]``: a fingerprint
 - ``["n", signal, why]``: a signal that is not measured
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 VERSION = 1
@@ -28,18 +30,27 @@ class Journal:
             path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644
         )
         self._pending: list[object] = [{"kind": KIND, "version": VERSION, **header}]
+        self._full = False
 
     def add(self, line: object) -> None:
         """Add one line, to be written later."""
-        self._pending.append(line)
+        if not self._full:
+            self._pending.append(line)
 
     def flush(self) -> None:
-        """Write what was added since the last time, in one call."""
+        """Write what was added since the last time, in one call.
+
+        A disk that is full ends the journal, not the training.
+        """
         if not self._pending:
             return
         lines, self._pending = self._pending, []
         text = "\n".join(json.dumps(line, default=str, separators=(",", ":")) for line in lines)
-        os.write(self._descriptor, (text + "\n").encode("utf-8", "backslashreplace"))
+        try:
+            os.write(self._descriptor, (text + "\n").encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            self._full = True
+            sys.stderr.write(f"ckpt-doctor: the recording ends here: {error}\n")
 
     def close(self) -> None:
         """Write what is left and close the file."""

@@ -32,6 +32,9 @@ RECORDING_KIND, JOURNAL_KIND = "ckpt-doctor recording", "ckpt-doctor journal"
 KNOWN_VERSIONS = (1,)
 HEADER, TRAILER, SAMPLES, TURNS = "recording.json", "trailer.json", "samples.jsonl", "turns.jsonl"
 
+_DIGEST_KINDS = {"i": "indices", "b": "batches", "m": "batches"}
+"""Kinds of digests (see agent.journal), best first."""
+
 _LIBRARY = re.compile(
     r"site-packages|dist-packages|/lib/python3|^<|/ckpt_doctor/agent/|/ckpt_doctor/signals/"
 )
@@ -163,8 +166,7 @@ def _journal(path: Path) -> RankRecord | None:
 def _series(lines: list[list[Any]], parts: list[str]) -> StepSeries:
     names = sorted({name for line in lines for name in line[6]})
     always = {name for name in names if all(name in line[6] for line in lines[:1])}
-    digests = [line[7] if len(line) > 7 else None for line in lines]
-    kinds = {digest[0] for digest in digests if digest}
+    kind = _digest_kind(lines)
     return StepSeries(
         t_start_s=tuple(line[2] for line in lines),
         t_end_s=tuple(line[3] for line in lines),
@@ -174,9 +176,24 @@ def _series(lines: list[list[Any]], parts: list[str]) -> StepSeries:
             name: tuple(line[6].get(name, 0 if _counts(name, always) else None) for line in lines)
             for name in names
         },
-        digests=tuple(digests),
-        digest_source={"i": "indices", "b": "batches"}[kinds.pop()] if len(kinds) == 1 else None,
+        digests=tuple(_digests(line, kind) for line in lines),
+        digest_source=None if kind is None else _DIGEST_KINDS[kind],
     )
+
+
+def _digest_kind(lines: list[list[Any]]) -> str | None:
+    """The best kind of digest that the process has: what was drawn says more than what was seen."""
+    kinds = {word[0] for line in lines for word in _words(line)}
+    return next((kind for kind in _DIGEST_KINDS if kind in kinds), None)
+
+
+def _digests(line: list[Any], kind: str | None) -> str | None:
+    """The digests of one kind in one step, in order; None where it has none."""
+    return " ".join(word[2:] for word in _words(line) if word[0] == kind) or None
+
+
+def _words(line: list[Any]) -> list[str]:
+    return line[7].split() if len(line) > 7 else []
 
 
 def _counts(name: str, always: set[str]) -> bool:
