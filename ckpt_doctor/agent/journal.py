@@ -46,8 +46,10 @@ class Journal:
             return
         lines, self._pending = self._pending, []
         text = "\n".join(json.dumps(line, default=str, separators=(",", ":")) for line in lines)
+        data = (text + "\n").encode("utf-8", "backslashreplace")
         try:
-            os.write(self._descriptor, (text + "\n").encode("utf-8", "backslashreplace"))
+            while data:
+                data = data[os.write(self._descriptor, data) :]
         except OSError as error:
             self._full = True
             sys.stderr.write(f"ckpt-doctor: the recording ends here: {error}\n")

@@ -141,6 +141,18 @@ def test_where_nothing_can_be_written(train: Train) -> None:
     assert line.startswith("ckpt-doctor: not measuring this process: ")
 
 
+def test_where_there_is_no_room_left(train: Train) -> None:
+    """A disk that becomes full ends the recording, not the script."""
+    recorded = train(
+        "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        + MODEL + "for _ in range(300): step()\nprint('ran')\n"
+    )  # fmt: skip
+    assert (recorded.process.returncode, recorded.process.stdout) == (0, "ran\n")
+    (line,) = recorded.process.stderr.splitlines()
+    assert line.startswith("ckpt-doctor: the recording ends here: ")
+    assert not recorded.rank.complete
+
+
 def test_the_agent_can_be_taken_out(train: Train) -> None:
     """What was replaced in torch is put back."""
     recorded = train(
