@@ -55,7 +55,7 @@ def render(report: Report, *, width: int = 80, colour: bool = False) -> str:
     """
     screen = Screen(width=width, colour=colour)
     findings = wording.by_cost(report)
-    _verdict(screen, report, findings)
+    _verdict(screen, report)
     if report.comparison is not None:
         _budget(screen, report.comparison)
     _findings(screen, findings, report)
@@ -67,9 +67,9 @@ def render(report: Report, *, width: int = 80, colour: bool = False) -> str:
     return screen.text()
 
 
-def _verdict(screen: Screen, report: Report, findings: tuple[Finding, ...]) -> None:
+def _verdict(screen: Screen, report: Report) -> None:
     verdict = report.verdict
-    cause = next((f for f in findings if f.code == verdict.cause), None)
+    cause = wording.first_cause(report)
     words = []
     if verdict.side is Side.NOT_ESTABLISHED:
         words.append("cause not established")
@@ -80,7 +80,8 @@ def _verdict(screen: Screen, report: Report, findings: tuple[Finding, ...]) -> N
     if verdict.confidence is not None:
         words.append(verdict.confidence.value)
     tail = "".join(f" · {word}" for word in words)
-    screen.line((wording.headline(report), _STATUS_STYLE[verdict.status]), (tail, "bold"))
+    style = _STATUS_STYLE[Status.SLOWER if cause is not None else verdict.status]
+    screen.line((wording.headline(report), style), (tail, "bold"))
     screen.blank()
     screen.line(verdict.sentence)
     if cause is not None:

@@ -26,12 +26,25 @@ def by_cost(report: Report) -> tuple[Finding, ...]:
 
 def headline(report: Report) -> str:
     """The outcome in a few words, as ``SLOWER 1.53× (1.49–1.57)``."""
-    word = report.verdict.status.value.upper()
+    status, cause = report.verdict.status, first_cause(report)
+    word = status.value.upper()
     if report.comparison is not None:
-        return f"{word} {interval(report.comparison.ratio)}"
+        ratio = interval(report.comparison.ratio)
+        if cause is not None and cause.shape is Shape.ONE_TIME and cause.delta_s is not None:
+            return f"SLOW TO RESUME {units.signed_seconds(cause.delta_s)} once, then {ratio}"
+        if cause is not None and status is Status.SAME:
+            return f"WRONG, NOT SLOWER {ratio}"
+        if cause is not None and status is Status.INCONCLUSIVE:
+            return f"WRONG, SPEED INCONCLUSIVE {ratio}"
+        return f"{word} {ratio}"
     if report.verdict.status is Status.FINDINGS:
         return f"{word}: {tally(report)}"
     return word
+
+
+def first_cause(report: Report) -> Finding | None:
+    """The finding that the verdict names; None where it names none."""
+    return next((f for f in report.findings if f.code == report.verdict.cause), None)
 
 
 def tally(report: Report) -> str:
