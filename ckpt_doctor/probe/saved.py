@@ -26,7 +26,8 @@ class Save:
     path: str | None
     """None where the script saved into a buffer."""
     step: int
-    began_unix_s: float
+    since_unix_s: float
+    """When the step before it ended: nothing that belongs to the save was written earlier."""
 
 
 def saves(journals: Iterable[Path]) -> list[Save]:
@@ -35,11 +36,14 @@ def saves(journals: Iterable[Path]) -> list[Save]:
     for journal in journals:
         lines = journal.read_text(encoding="utf-8").splitlines()
         offset_s = json.loads(lines[0])["unix_minus_monotonic_s"] if lines else 0.0
+        step_end_s = 0.0
         for line in lines:
-            if line.startswith('["e","save"'):
-                _, _, t_s, step, duration_s, fields = json.loads(line)
-                found.append(Save(fields.get("path"), step, t_s - duration_s + offset_s))
-    return sorted(found, key=lambda save: save.began_unix_s)
+            if line.startswith('["s"'):
+                step_end_s = json.loads(line)[3]
+            elif line.startswith('["e","save"'):
+                _, _, _, step, _, fields = json.loads(line)
+                found.append(Save(fields.get("path"), step, step_end_s + offset_s))
+    return sorted(found, key=lambda save: save.step)
 
 
 def checkpoint_of(
@@ -56,20 +60,20 @@ def checkpoint_of(
         The one file; or the folder that several files were saved to, if it was made for them; else
         the largest file. None where nothing of what was saved is there.
     """
-    began_unix_s = min((save.began_unix_s for save in saved), default=0.0) - CLOCK_SLACK_S
+    since_unix_s = min((save.since_unix_s for save in saved), default=0.0) - CLOCK_SLACK_S
     candidates = [save.path for save in saved if save.path is not None]
     if len(candidates) < len(saved):
         candidates += written
     places = {_where_now(path, moves) for path in candidates}
-    folders = [path for path in places if path.is_dir() and _changed_since(path, began_unix_s)]
-    files = [path for path in places if _is_state(path) and _changed_since(path, began_unix_s)]
+    folders = [path for path in places if path.is_dir() and _changed_since(path, since_unix_s)]
+    files = [path for path in places if _is_state(path) and _changed_since(path, since_unix_s)]
     if len(folders) == 1 and all(folders[0] in path.parents for path in files):
         return folders[0]
     if not files:
         return None
     files.sort(key=lambda path: path.stat().st_size, reverse=True)
     folder = Path(os.path.commonpath([path.parent for path in files]))
-    if len(files) > 1 and not _same_state(files) and _made_since(folder, began_unix_s):
+    if len(files) > 1 and not _same_state(files) and _made_since(folder, since_unix_s):
         return folder
     return files[0]
 
