@@ -224,8 +224,9 @@ class Arm:
         while time.monotonic() < deadline:
             if condition():
                 return True
+            ended = self.ended()
             self.refuse_violations()
-            if self.ended() is not None:
+            if ended is not None:
                 return condition()
             time.sleep(_SLOW_POLL_S)
         return condition()

@@ -27,11 +27,6 @@ def main(doctor: int, status_file: str, command: list[str]) -> int:
         libc = ctypes.CDLL(None)
         libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    try:
-        child = subprocess.Popen(command)
-    except OSError as error:
-        _write(status_file, {"exit_code": None, "error": f"{command[0]}: {error.strerror}"})
-        return 2
     asked_to_end = False
 
     def end(number: int, frame: object) -> None:
@@ -39,6 +34,11 @@ def main(doctor: int, status_file: str, command: list[str]) -> int:
         asked_to_end = True
 
     signal.signal(signal.SIGTERM, end)
+    try:
+        child = subprocess.Popen(command)
+    except OSError as error:
+        _write(status_file, {"exit_code": None, "error": f"{command[0]}: {error.strerror}"})
+        return 2
     while child.poll() is None and not asked_to_end and os.getppid() == doctor:
         with contextlib.suppress(InterruptedError):
             time.sleep(0.02)
