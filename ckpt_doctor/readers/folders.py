@@ -6,15 +6,15 @@ resume takes the newest, so that is the one to read; the path of what is read sa
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from ckpt_doctor.readers.stores import Store, pointer_text
+
 _SUFFIXES = (".pt", ".pth", ".ckpt", ".tar", ".pkl")
 _MAX_STEPS = 4
-_MAX_POINTER_BYTES = 1024
 _POINTERS = ("latest", "latest_checkpointed_iteration.txt", "last_checkpoint", "latest_universal")
 _SERIES_FOLDER = re.compile(
     r"(.*[-_.=+])?(checkpoint|ckpt|step|steps|epoch|iter|iteration|global_step|save)[-_=+]?\d+(-state)?",
@@ -42,23 +42,23 @@ class Choice:
     """Top-level names of the folder that belong to other checkpoints."""
 
 
-def choose(path: str) -> Choice:
+def choose(store: Store, path: str) -> Choice:
     """Follow pointers and series from a folder down to the newest checkpoint in it.
 
     Raises:
-        OSError: The folder cannot be listed.
+        Malformed: The folder cannot be listed.
     """
     for _ in range(_MAX_STEPS):
-        folders, files = _listing(path)
-        tagged = _tagged(path, folders, files)
+        folders, files = store.listing(path)
+        tagged = _tagged(store, path, folders, files)
         if tagged is not None:
             return tagged
-        pointed = _pointed(path, folders, files)
+        pointed = _pointed(store, path, folders, files)
         below = pointed or _newest_folder(folders, files) or _newest_file(files)
         if below is None:
             return Choice(path, _copies(files))
-        path = os.path.join(path, below)
-        if not os.path.isdir(path):
+        path = store.join(path, below)
+        if below not in folders:
             return Choice(path)
     return Choice(path)
 
@@ -70,23 +70,12 @@ def _copies(files: list[str]) -> frozenset[str]:
     return frozenset(best) if others else frozenset()
 
 
-def _listing(path: str) -> tuple[list[str], list[str]]:
-    folders, files = [], []
-    with os.scandir(path) as entries:
-        for entry in entries:
-            if entry.is_dir():
-                folders.append(entry.name)
-            elif entry.is_file():
-                files.append(entry.name)
-    return sorted(folders), sorted(files)
-
-
-def _tagged(path: str, folders: list[str], files: list[str]) -> Choice | None:
+def _tagged(store: Store, path: str, folders: list[str], files: list[str]) -> Choice | None:
     """Frameworks that keep state beside the newest numbered folder: both are read, others are not.
 
     DeepSpeed names the folder in ``latest``; torchtune's ``recipe_state`` belongs to the newest epoch.
     """
-    tag = _pointer_text(os.path.join(path, "latest")) if "latest" in files else ""
+    tag = pointer_text(store, store.join(path, "latest")) if "latest" in files else ""
     if "recipe_state" in folders:
         tag = max((name for name in folders if _SERIES_FOLDER.fullmatch(name)), key=numbers, default="")
     if tag not in folders:
@@ -97,23 +86,15 @@ def _tagged(path: str, folders: list[str], files: list[str]) -> Choice | None:
     return Choice(path, others)
 
 
-def _pointed(path: str, folders: list[str], files: list[str]) -> str | None:
+def _pointed(store: Store, path: str, folders: list[str], files: list[str]) -> str | None:
     for pointer in _POINTERS:
         if pointer in files:
-            text = _pointer_text(os.path.join(path, pointer))
+            text = pointer_text(store, store.join(path, pointer))
             name = posixpath.basename(text.replace("\\", "/"))
             for candidate in (name, f"iter_{int(name):07d}" if name.isdecimal() and len(name) < 12 else name):
                 if candidate and (candidate in folders or (candidate in files and candidate != pointer)):
                     return candidate
     return None
-
-
-def _pointer_text(path: str) -> str:
-    try:
-        with open(path, "rb") as file:
-            return file.read(_MAX_POINTER_BYTES).decode("utf-8", "replace").strip()
-    except OSError:
-        return ""
 
 
 def _newest_folder(folders: list[str], files: list[str]) -> str | None:

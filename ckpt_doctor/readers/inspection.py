@@ -6,8 +6,7 @@ Nothing in the file is executed, no tensor is read, and torch is not imported.
 from __future__ import annotations
 
 import gc
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ckpt_doctor.errors import CheckpointError
@@ -21,7 +20,8 @@ from ckpt_doctor.readers.layout import layout_of
 from ckpt_doctor.readers.limits import Budget, Malformed, Unrecognised
 from ckpt_doctor.readers.optimizers import account_all
 from ckpt_doctor.readers.shards import absent_shards
-from ckpt_doctor.readers.sources import LocalFile, Meter, Source, list_folder, open_file
+from ckpt_doctor.readers.sources import Meter, Source
+from ckpt_doctor.readers.stores import Store, store_of
 from ckpt_doctor.readers.survey import Find, Survey, counter_value, survey
 from ckpt_doctor.readers.text import clean
 from ckpt_doctor.readers.tree import Path, Tensor, show_path
@@ -38,7 +38,7 @@ def read_checkpoint(path: str) -> CheckpointFacts:
     """Read one checkpoint file or folder.
 
     Args:
-        path: A local path.
+        path: A local path, or an address that fsspec knows, as ``s3://bucket/run/step-1000``.
 
     Returns:
         All that can be known of it without executing it and without reading its tensors.
@@ -50,8 +50,9 @@ def read_checkpoint(path: str) -> CheckpointFacts:
     meter = Meter()
     try:
         with _collector_paused():
-            budget = Budget()
-            return _facts(_open(path, budget, meter), budget, meter)
+            store = store_of(path)
+            budget = Budget(store.time_s)
+            return _facts(_open(store, path, budget, meter), budget, meter)
     except Malformed as error:
         raise CheckpointError(f"{shown}: {error.why}", hint=error.hint) from error
     except RecursionError as error:
@@ -72,20 +73,16 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _open(path: str, budget: Budget, meter: Meter) -> Bundle:
-    choice = Choice(path)
-    if os.path.isdir(path):
-        try:
-            choice = choose(path)
-        except OSError as error:
-            raise Malformed(f"it cannot be read: {error.strerror}") from error
-    if os.path.isdir(choice.path):
-        return _open_folder(choice.path, choice.skipped, budget, meter)
-    return _open_file(choice.path, budget, meter)
+def _open(store: Store, path: str, budget: Budget, meter: Meter) -> Bundle:
+    is_folder = store.is_folder(path)
+    choice = choose(store, path) if is_folder else Choice(path)
+    if is_folder and (choice.path == path or store.is_folder(choice.path)):
+        return _open_folder(store, choice, budget, meter)
+    return _open_file(store, choice.path, budget, meter)
 
 
-def _open_file(path: str, budget: Budget, meter: Meter) -> Bundle:
-    source = open_file(path, "", meter)
+def _open_file(store: Store, path: str, budget: Budget, meter: Meter) -> Bundle:
+    source = store.open(path, "", meter)
     try:
         document = decode_file(Reading(source, budget))
     finally:
@@ -93,10 +90,12 @@ def _open_file(path: str, budget: Budget, meter: Meter) -> Bundle:
     return Bundle(path, False, {"": document}, {"": source.size_bytes})
 
 
-def _open_folder(path: str, skipped: frozenset[str], budget: Budget, meter: Meter) -> Bundle:
-    files = without(list_folder(path), skipped)
+def _open_folder(store: Store, choice: Choice, budget: Budget, meter: Meter) -> Bundle:
+    path = choice.path
+    files = without(store.files(path), choice.skipped)
     if not files:
         raise Malformed("the folder is empty")
+    store.expect(path, (name for name in files if not name.endswith(PAYLOAD_SUFFIX)), meter)
     documents: dict[str, Document] = {}
     damaged: dict[str, str] = {}
     payload: set[str] = set()
@@ -107,32 +106,35 @@ def _open_folder(path: str, skipped: frozenset[str], budget: Budget, meter: Mete
             damaged[name] = f"the folder has more than {_MAX_DOCUMENTS} checkpoint files"
             break
         try:
-            source = open_file(os.path.join(path, name), name, meter)
-            try:
-                documents[name] = decode_file(Reading(source, budget, _sibling(path, files, meter)))
-            finally:
-                source.close()
+            documents[name] = _open_document(store, path, name, files, budget, meter)
+            payload |= documents[name].payload_files
         except Malformed as error:
             budget.check_time()
-            if isinstance(error, Unrecognised) and not name.lower().endswith(_CHECKPOINT_SUFFIXES):
-                continue
-            damaged[clean(name)] = error.why
-        else:
-            payload |= documents[name].payload_files
-    if not any(name.endswith(PAYLOAD_SUFFIX) for name in files) and all(
-        document.format in _SIDE_FORMATS for document in documents.values()
-    ):
+            if not isinstance(error, Unrecognised) or name.lower().endswith(_CHECKPOINT_SUFFIXES):
+                damaged[clean(name)] = error.why
+    bundle = Bundle(path, True, documents, files, damaged)
+    if not bundle.lacks_metadata and all(d.format in _SIDE_FORMATS for d in documents.values()):
         raise Malformed("no file of the folder is a checkpoint", next(iter(damaged.values()), None))
-    return Bundle(path, True, documents, files, damaged)
+    return bundle
 
 
-def _sibling(folder: str, files: dict[str, int], meter: Meter) -> Callable[[str], Source | None]:
-    def open_sibling(name: str) -> Source | None:
-        if name not in files:
+def _open_document(
+    store: Store, folder: str, name: str, files: dict[str, int], budget: Budget, meter: Meter
+) -> Document:
+    opened: list[Source] = []
+
+    def sibling(other: str) -> Source | None:
+        if other not in files:
             return None
-        return LocalFile(os.path.join(folder, name), name, files[name], meter)
+        opened.append(store.open(store.join(folder, other), other, meter))
+        return opened[-1]
 
-    return open_sibling
+    try:
+        opened.append(store.open(store.join(folder, name), name, meter))
+        return decode_file(Reading(opened[0], budget, sibling))
+    finally:
+        for source in opened:
+            source.close()
 
 
 def _facts(bundle: Bundle, budget: Budget, meter: Meter) -> CheckpointFacts:

@@ -34,6 +34,9 @@ class Source(Protocol):
             Malformed: They cannot be read.
         """
 
+    def close(self) -> None:
+        """Give back what it holds open."""
+
 
 @dataclass
 class Meter:
@@ -93,6 +96,9 @@ class Window:
         """See ``Source.read``."""
         return self.source.read(self.start + offset, max(0, min(length, self.size_bytes - offset)))
 
+    def close(self) -> None:
+        """The source that it is a part of stays open."""
+
 
 @dataclass(frozen=True)
 class Memory:
@@ -109,6 +115,9 @@ class Memory:
     def read(self, offset: int, length: int) -> bytes:
         """See ``Source.read``."""
         return bytes(self.data[offset : offset + length])
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 def _read_at(fd: int, offset: int, length: int) -> bytes:

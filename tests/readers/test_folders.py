@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ckpt_doctor.readers.folders import choose
+from ckpt_doctor.readers.stores import LocalStore
 
 
 def make(root: Path, *names: str) -> Path:
@@ -31,7 +32,7 @@ def make(root: Path, *names: str) -> Path:
 )
 def test_newest_of_a_series(tmp_path: Path, names: list[str], newest: str) -> None:
     """The highest number wins, as a number and not as text."""
-    assert choose(str(make(tmp_path, *names))).path == str(tmp_path / newest)
+    assert choose(LocalStore(), str(make(tmp_path, *names))).path == str(tmp_path / newest)
 
 
 @pytest.mark.parametrize(
@@ -47,21 +48,21 @@ def test_newest_of_a_series(tmp_path: Path, names: list[str], newest: str) -> No
 )
 def test_parts_of_one_checkpoint_stay_together(tmp_path: Path, names: list[str]) -> None:
     """Files that belong together are not taken for a series."""
-    assert choose(str(make(tmp_path, *names))).path == str(tmp_path)
+    assert choose(LocalStore(), str(make(tmp_path, *names))).path == str(tmp_path)
 
 
 def test_pointers_are_followed(tmp_path: Path) -> None:
     """A text file that names the latest checkpoint decides, whatever its number."""
     make(tmp_path, "model_0000004.pth", "model_0000009.pth")
     (tmp_path / "last_checkpoint").write_text("/elsewhere/model_0000004.pth")
-    assert choose(str(tmp_path)).path == str(tmp_path / "model_0000004.pth")
+    assert choose(LocalStore(), str(tmp_path)).path == str(tmp_path / "model_0000004.pth")
 
 
 def test_deepspeed_tag_decides_among_tags(tmp_path: Path) -> None:
     """Other tags than the one that ``latest`` names are skipped."""
     make(tmp_path, "global_step2/a.pt", "global_step4/a.pt", "zero_to_fp32.py")
     (tmp_path / "latest").write_text("global_step2")
-    choice = choose(str(tmp_path))
+    choice = choose(LocalStore(), str(tmp_path))
     assert choice.path == str(tmp_path)
     assert choice.skipped == {"global_step4"}
 
@@ -69,4 +70,4 @@ def test_deepspeed_tag_decides_among_tags(tmp_path: Path) -> None:
 def test_the_copy_of_the_best_is_skipped(tmp_path: Path) -> None:
     """``model_best`` beside a checkpoint is not read a second time."""
     make(tmp_path, "checkpoint.pth.tar", "model_best.pth.tar")
-    assert choose(str(tmp_path)).skipped == {"model_best.pth.tar"}
+    assert choose(LocalStore(), str(tmp_path)).skipped == {"model_best.pth.tar"}
