@@ -85,14 +85,22 @@ def test_counters_that_a_step_does_not_mention(writer: RecordingWriter) -> None:
 
 
 @pytest.mark.parametrize(
-    ("digests", "source"),
-    [(["i:1", "i:2"], "indices"), (["b:1", None], "batches"), (["i:1", "b:2"], None), ([None, None], None)],
+    ("written", "read", "source"),
+    [
+        (["i:1", "i:2 i:3"], ["1", "2 3"], "indices"),
+        (["b:1", None], ["1", None], "batches"),
+        (["m:1", "m:2"], ["1", "2"], "batches"),
+        (["b:1 m:5", "i:2 m:6"], [None, "2"], "indices"),
+        ([None, None], [None, None], None),
+    ],
 )
-def test_what_was_hashed(writer: RecordingWriter, digests: list[str | None], source: str | None) -> None:
-    """The digests say what they are made of, unless they are of two kinds."""
-    journal(writer.path, *(step(index, digest) for index, digest in enumerate(digests)))
+def test_what_was_hashed(
+    writer: RecordingWriter, written: list[str | None], read: list[str | None], source: str | None
+) -> None:
+    """Of several kinds of digests the best one is taken: indices, else batches, else the model's input."""
+    journal(writer.path, *(step(index, digest) for index, digest in enumerate(written)))
     steps = read_recording(writer.path).ranks[0].steps
-    assert (list(steps.digests), steps.digest_source) == (digests, source)
+    assert (list(steps.digests), steps.digest_source) == (read, source)
 
 
 def test_a_process_that_was_killed(writer: RecordingWriter) -> None:
