@@ -13,8 +13,8 @@ from ckpt_doctor.facts.policy import Policy
 from ckpt_doctor.facts.report import Case, Report
 
 if TYPE_CHECKING:
-    from ckpt_doctor.probe.experiment import Progress
     from ckpt_doctor.probe.request import ProbeRequest
+    from ckpt_doctor.probe.turns import Progress
 
 
 def inspect(paths: Sequence[str], policy: Policy) -> tuple[Report, tuple[CheckpointError, ...]]:

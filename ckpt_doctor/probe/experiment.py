@@ -22,7 +22,7 @@ import shlex
 import shutil
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -36,12 +36,8 @@ from ckpt_doctor.probe.outputs import Outputs
 from ckpt_doctor.probe.request import ProbeRequest
 from ckpt_doctor.probe.residency import Residency, evict
 from ckpt_doctor.probe.saved import checkpoint_of, newest, saves
+from ckpt_doctor.probe.turns import MIN_TURN_STEPS, Progress, Turns
 
-Progress = Callable[[str, "float | None"], None]
-"""Called with what is going on, and how much of it is done (0 to 1) where that is known."""
-
-MIN_TURN_STEPS = 4
-MIN_TURNS = 3
 SIBLINGS = 20_000
 """Files looked at beside those that were read: the ones that come next lie in the same folders."""
 
@@ -55,8 +51,6 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"
 MEMORY_MARGIN_RATIO = 1.2
 _WHICH = {"before": "fresh", "after": "resumed"}
 """What the arms are called when people are told about them."""
-STACKS_STARTUP_S = 1.0
-"""py-spy reads the symbols of all libraries before its first sample."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +108,7 @@ class _Experiment:
         after = self._start_after(before, checkpoint, self._after_start_steps(before, origin, alive))
         self._check_load(after, checkpoint)
         if alive:
-            self._take_turns({before: residency, after: Residency(self._data_files(after))}, checkpoint)
+            self._take_turns(before, after, checkpoint, residency)
         self._progress("ending both runs", None)
         return ProbeOutcome(before.folder, after.folder, checkpoint, tuple(self._warnings))
 
@@ -276,54 +270,15 @@ class _Experiment:
 
     # --- the measurement -------------------------------------------------------------------
 
-    def _take_turns(self, views: Mapping[Arm, Residency], checkpoint: Path) -> None:
-        request = self._request
+    def _take_turns(self, before: Arm, after: Arm, checkpoint: Path, residency: Residency) -> None:
         self._outputs = Outputs(checkpoint.parent)
-        before, after = arms = tuple(views)
-        if request.stacks:
-            for arm in arms:
-                arm.start_stacks()
-            time.sleep(STACKS_STARTUP_S)
-            for arm in arms:
-                arm.pause_stacks()
-        steps, taken, round_number, control_s = MIN_TURN_STEPS, 0, 0, 0.0
-        began_s = time.monotonic()
-        while round_number <= request.turns and taken < request.steps:
-            sampled = request.stacks and round_number % 2 == 1
-            order = (before, after) if round_number % 2 == 0 else (after, before)
-            if round_number in (1, request.turns):
-                before.ask_fingerprint()
-                after.ask_fingerprint()
-            lengths = [self._turn(arm, steps, views, sampled) for arm in order]
-            if None in lengths:
-                return
-            spent_s = time.monotonic() - began_s
-            done = max(round_number / request.turns, spent_s / request.budget_s)
-            self._progress(f"turn {round_number} of {request.turns}, {steps} steps each", min(1.0, done))
-            if spent_s > request.budget_s and round_number >= MIN_TURNS:
-                self._warnings.append(
-                    f"the time budget of {request.budget_s:.0f} s ended after {round_number} turns"
-                )
-                return
-            taken += steps
-            control_s += lengths[order.index(before)] or 0.0
-            steps = max(MIN_TURN_STEPS, round(request.turn_s / (control_s / taken)))
-            steps = min(steps, max(1, request.steps - taken))
-            round_number += 1
-
-    def _turn(self, arm: Arm, steps: int, views: Mapping[Arm, Residency], sampled: bool) -> float | None:
-        """One arm's turn; returns its length, or None when the run ended."""
-        shared = {path for other in views for path in _read_files(other)}
-        views[arm].put_back(shared)
-        assert self._outputs is not None
-        self._outputs.show(arm.name)
-        turn = arm.advance(steps, "interleaved", sampled=sampled)
-        if turn is None:
-            self._check_end(arm)
-            return None
-        self._outputs.hide(arm.name, arm.written_paths())
-        views[arm].note(shared | set(_read_files(arm)))
-        return turn.t_end_s - turn.t_start_s
+        views = (residency, Residency(self._data_files(after)))
+        turns = Turns((before, after), views, self._outputs, self._request, self._progress)
+        ended, cut_short = turns.take()
+        if ended is not None:
+            self._check_end(ended)
+        if cut_short:
+            self._warnings.append(f"the time budget of {self._request.budget_s:.0f} s ended before all turns")
 
     def _run_control_to_its_end(self, before: Arm, checkpoint: Path) -> None:
         """Take all of the control's steps now, keep the checkpoint as it is, and end the control."""
