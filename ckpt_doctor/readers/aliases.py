@@ -156,6 +156,10 @@ LOADER_ARGUMENTS = frozenset(
         "cache_images",
     ]
 )
+COMPILE = frozenset(["torch_compile", "compile", "use_compile", "compile_model"])
+PRECISION = frozenset(["precision", "dtype", "mixed_precision", "amp_dtype"])
+HALF = ("16-mixed", "float16", "fp16", "16", 16)
+"""Settings of training in float16, which needs a gradient scaler."""
 EMA = re.compile(r"(.*[_.])?(ema|swa|ema_model|averaged|averaging|polyak|teacher|shadow)([_.].*|\d*)?")
 GRADIENTS = re.compile(r"(.*_)?(grad|grads|gradient|gradients)(_.*)?")
 RNG = re.compile(r".*(rng|random|seed|generator).*")

@@ -51,7 +51,7 @@ def read_checkpoint(path: str) -> CheckpointFacts:
     try:
         with _collector_paused():
             store = store_of(path)
-            budget = Budget(store.time_s)
+            budget = Budget()
             return _facts(_open(store, path, budget, meter), budget, meter)
     except Malformed as error:
         raise CheckpointError(f"{shown}: {error.why}", hint=error.hint) from error
@@ -157,7 +157,7 @@ def _facts(bundle: Bundle, budget: Budget, meter: Meter) -> CheckpointFacts:
         optimizers=account_all(found, optimizers, models, budget),
         executable_globals=executable(name for d in documents for name in d.globals),
         model_prefixes=prefixes,
-        compiled=True if "_orig_mod." in prefixes else None,
+        compiled=True if "_orig_mod." in prefixes or found.compiled_by else None,
         payload_bytes=sum(payloads) if payloads else None,
         notes=tuple(_notes(bundle)),
         progress=_progress(found),

@@ -113,6 +113,8 @@ def _presence(kind: StateKind, finds: list[Find], bundle: Bundle, found: Survey,
         return unknown("the file holds too many objects to look at all of them")
     if finds:
         return absent(kind, words, finds[0].detail, f"{finds[0].where} is {_nothing(finds[0])}")
+    if kind is StateKind.SCALER and found.half_by is not None:
+        return absent(kind, Words(words.remedies), None, f"{found.half_by} says that training was in float16")
     return absent(kind, words)
 
 

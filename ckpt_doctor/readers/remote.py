@@ -20,13 +20,10 @@ _CHUNK_BYTES = 32 << 10
 """Least that is fetched at once: a request takes longer than these bytes do."""
 _MOST_AHEAD = 256
 """Files whose ends are fetched together."""
-_TIME_S = 60.0
 
 
 class RemoteStore:
     """A file system that fsspec knows."""
-
-    time_s = _TIME_S
 
     def __init__(self, address: str) -> None:
         """Find the file system.

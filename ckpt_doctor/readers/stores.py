@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Protocol
 
-from ckpt_doctor.readers.limits import MAX_TIME_S, Malformed
+from ckpt_doctor.readers.limits import Malformed
 from ckpt_doctor.readers.sources import LocalFile, Meter, Source, list_folder, open_file
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(://|::)")
@@ -19,9 +19,6 @@ _MAX_POINTER_BYTES = 1024
 
 class Store(Protocol):
     """What the readers need of the place where a checkpoint lies."""
-
-    time_s: float
-    """Wall time that one checkpoint may take here."""
 
     def is_folder(self, path: str) -> bool:
         """Whether the path is a folder."""
@@ -56,8 +53,6 @@ class Store(Protocol):
 
 class LocalStore:
     """The disk of this machine."""
-
-    time_s = MAX_TIME_S
 
     def is_folder(self, path: str) -> bool:
         """See ``Store``."""

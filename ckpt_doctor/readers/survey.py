@@ -62,6 +62,10 @@ class Survey:
     tensors: list[tuple[Document, Path, Tensor]] = field(default_factory=list)
     complete: bool = True
     """Whether every object was looked at."""
+    compiled_by: str | None = None
+    """Where a setting says that the model was compiled."""
+    half_by: str | None = None
+    """Where a setting says that training was in float16."""
 
     def of(self, kind: StateKind) -> list[Find]:
         """What was found of one kind, present ones first."""
@@ -406,11 +410,24 @@ class _Search:
         parents = [str(step).lower() for step in (*self.outer, *path[:-1])]
         if any(aliases.CONFIGURATION.fullmatch(parent) for parent in parents):
             self._argument(path, name, node)
+            self._setting(path, name, parents, node)
             return
         self._argument(path, name, node)
+        self._setting(path, name, parents, node)
         if len(path) <= _COUNTER_DEPTH:
             self._counter(path, name, parents, node)
             self._place(path, name, node)
+
+    def _setting(self, path: Path, name: str, parents: list[str], node: Node) -> None:
+        """Settings that tell what the run had: a compiled model, training in float16."""
+        if node is True and name in aliases.COMPILE:
+            self.found.compiled_by = self.found.compiled_by or self._shown(path)
+        of_half = name == "fp16" or (name == "enabled" and parents[-1:] == ["fp16"])
+        if (node is True and of_half) or (name in aliases.PRECISION and node in aliases.HALF):
+            self.found.half_by = self.found.half_by or self._shown(path)
+
+    def _shown(self, path: Path) -> str:
+        return self.document.show(show_path(path))
 
     def _argument(self, path: Path, name: str, node: Node) -> None:
         if name in aliases.LOADER_ARGUMENTS and (node is None or isinstance(node, (bool, int))):

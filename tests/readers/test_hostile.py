@@ -24,7 +24,6 @@ START = b"\x80\x02"
 
 READ = """
 import re, sys, time
-start = time.perf_counter()
 from ckpt_doctor.errors import CheckpointError
 from ckpt_doctor.readers.inspection import read_checkpoint
 try:
@@ -32,7 +31,7 @@ try:
 except CheckpointError as error:
     assert "\\n" not in error.what
 peak = int(re.search("VmHWM:\\\\s+(\\\\d+) kB", open("/proc/self/status").read())[1]) * 1024
-print(time.perf_counter() - start, peak)
+print(time.process_time(), peak)
 """
 
 
@@ -96,14 +95,14 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs_stay_within_bounds(tmp_path: Path, name: str) -> None:
-    """Whatever the pickle claims, memory and time are bounded and nothing crashes."""
+    """Whatever the pickle claims, memory and processor time are bounded and nothing crashes."""
     path = tmp_path / "bomb.pt"
     archive(path, BOMBS[name]())
     done = subprocess.run(
         [sys.executable, "-c", READ, str(path)], capture_output=True, text=True, check=True, timeout=60
     )
     seconds, peak = map(float, done.stdout.split())
-    assert seconds < MOST_SECONDS + 2.0, "two seconds of grace for a busy machine"
+    assert seconds < MOST_SECONDS
     assert peak < MOST_BYTES
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -22,9 +23,8 @@ TRUTH: dict[str, list[str]] = json.loads((FIXTURES / "truth.json").read_text())
 MEASURE = """
 import re, sys, time
 from ckpt_doctor.readers.inspection import read_checkpoint
-start = time.perf_counter()
 facts = read_checkpoint(sys.argv[1])
-seconds = time.perf_counter() - start
+seconds = time.process_time()
 assert not {"torch", "numpy"} & set(sys.modules), "inspect imported torch or numpy"
 peak = int(re.search("VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) * 1024
 print(seconds, peak, facts.read_bytes, facts.size_bytes)
@@ -32,7 +32,7 @@ print(seconds, peak, facts.read_bytes, facts.size_bytes)
 
 
 def measure(path: Path) -> tuple[float, float, float, float]:
-    """Seconds, peak bytes of memory, bytes read and bytes of the file, in a process of its own."""
+    """Processor seconds, peak memory, bytes read and size of the file, of a process of its own."""
     done = subprocess.run(
         [sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, check=True, timeout=60
     )
@@ -117,7 +117,7 @@ def test_forty_thousand_entries_are_read_quickly(tmp_path: Path) -> None:
     path = tmp_path / "many.pt"
     torch.save({"model": {f"layer.{i}.weight": torch.zeros(1) for i in range(40_000)}, "step": 1}, path)
     seconds, memory, _, _ = measure(path)
-    assert seconds < 4.0
+    assert seconds < 2.5
     assert memory < 400 << 20
     assert len(read_checkpoint(str(path)).tensors) == 40_000
 
@@ -167,3 +167,64 @@ def test_file_names_are_shown_without_control_characters(tmp_path: Path) -> None
     assert facts.states[StateKind.MODEL].where == "a\\x0ab\\x1b[31m.pt: model"
     assert facts.tensors[0].key.isprintable()
     assert facts.tensors[0].storage.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("settings", "compiled", "half"),
+    [
+        ({"config": {"compile": True, "dtype": "float16"}}, True, True),
+        ({"hyper_parameters": {"precision": "16-mixed"}}, None, True),
+        ({"ds_config": {"fp16": {"enabled": True}}}, None, True),
+        ({"config": {"compile": False, "dtype": "bfloat16"}}, None, False),
+    ],
+)
+def test_settings_tell_what_the_run_had(
+    tmp_path: Path, settings: dict[str, Any], compiled: bool | None, half: bool
+) -> None:
+    """Settings in the file say whether the model was compiled, and whether a scaler is missed."""
+    path = tmp_path / "ckpt.pt"
+    torch.save({"model": {"w": torch.zeros(2)}, "step": 1, **settings}, path)
+    facts = read_checkpoint(str(path))
+    assert facts.compiled is compiled
+    assert (facts.states[StateKind.SCALER].why is not None) is half
+
+
+def test_links_do_not_lead_out_of_a_folder_or_in_circles(tmp_path: Path) -> None:
+    """Links within the folder are followed; those out of it, in circles and to nowhere are not."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    torch.save({"step": 1, "optimizer": {"state": {}, "param_groups": []}}, outside / "secret.pt")
+    folder = tmp_path / "ckpt"
+    folder.mkdir()
+    torch.save({"w": torch.zeros(2)}, folder / "model.pt")
+    (folder / "again.pt").symlink_to(folder / "model.pt")
+    (folder / "secret.pt").symlink_to(outside / "secret.pt")
+    (folder / "circle").symlink_to(folder)
+    (folder / "nowhere.pt").symlink_to(folder / "gone.pt")
+    os.mkfifo(folder / "pipe.pt")
+    facts = read_checkpoint(str(folder))
+    assert facts.states[StateKind.MODEL].status is PresenceStatus.PRESENT
+    assert facts.states[StateKind.OPTIMIZER].status is PresenceStatus.ABSENT
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="the superuser may read everything")
+def test_what_may_not_be_read_is_told(tmp_path: Path) -> None:
+    """A file without permission is one line."""
+    path = tmp_path / "ckpt.pt"
+    torch.save({"w": torch.zeros(2)}, path)
+    path.chmod(0)
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        read_checkpoint(str(path))
+
+
+def test_the_collector_is_left_as_it_was() -> None:
+    """Reading pauses the garbage collector only for its own time."""
+    gc.enable()
+    read_checkpoint(str(FIXTURES / "plain.pt"))
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        read_checkpoint(str(FIXTURES / "plain.pt"))
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

@@ -52,11 +52,8 @@ def claims(bundle: Bundle) -> int:
 
 
 def states(bundle: Bundle, found: Survey) -> States:
-    """What the survey found; float16 training without a scaler file is said to miss one."""
+    """What the survey found; the arguments say whether the position is derived at all."""
     judged = judge(bundle, found, WORDS, is_decoy=_is_setting)
-    scaler = judged[StateKind.SCALER]
-    if scaler.status is PresenceStatus.ABSENT and _argument(bundle, "fp16") is True:
-        judged[StateKind.SCALER] = replace(scaler, why=f"{_ARGUMENTS} says fp16=True", detail=None)
     arguments = judged[StateKind.LOADER_ARGUMENTS]
     if arguments.status is PresenceStatus.PRESENT:
         why = "for the record: the Trainer goes by its own arguments on resume"
