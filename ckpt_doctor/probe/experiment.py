@@ -33,6 +33,7 @@ from ckpt_doctor.errors import InputError, ScriptError
 from ckpt_doctor.probe.arm import Arm
 from ckpt_doctor.probe.commands import resumed
 from ckpt_doctor.probe.outputs import Outputs
+from ckpt_doctor.probe.recording import new_folder
 from ckpt_doctor.probe.request import ProbeRequest
 from ckpt_doctor.probe.residency import Residency, evict
 from ckpt_doctor.probe.saved import checkpoint_of, newest, saves
@@ -83,7 +84,7 @@ class _Experiment:
         self._request = request
         self._progress = progress
         self._started_unix_s = time.time()
-        self._folder = _new_folder(request.output)
+        self._folder = new_folder(request.output or _default_folder())
         self._warnings: list[str] = []
         self._arms: list[Arm] = []
         self._outcome: dict[str, dict[str, object]] = {}
@@ -385,13 +386,8 @@ def _within(path: str, checkpoint: Path) -> bool:
     return real == target or real.startswith(target + os.sep)
 
 
-def _new_folder(output: Path | None) -> Path:
-    folder = output or Path("ckpt-doctor") / time.strftime("probe-%Y%m%d-%H%M%S")
-    folder = folder.absolute()
-    if folder.exists() and any(folder.iterdir()):
-        raise InputError(f"{folder} is there already and not empty", hint="give a new folder with -o")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+def _default_folder() -> Path:
+    return Path("ckpt-doctor") / time.strftime("probe-%Y%m%d-%H%M%S")
 
 
 def _environment(request: ProbeRequest, *, second: bool) -> Mapping[str, str]:

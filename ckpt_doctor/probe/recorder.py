@@ -11,9 +11,9 @@ from pathlib import Path
 from types import FrameType
 
 from ckpt_doctor.agent.options import AgentOptions
-from ckpt_doctor.errors import InputError, ScriptError
+from ckpt_doctor.errors import ScriptError
 from ckpt_doctor.probe.arm import with_agent
-from ckpt_doctor.probe.recording import RecordingWriter
+from ckpt_doctor.probe.recording import RecordingWriter, new_folder
 from ckpt_doctor.probe.sampler import Sampler
 
 EVERY_S = 1.0
@@ -27,14 +27,10 @@ def run_recorded(command: Sequence[str], output: Path) -> int:
     """Run a command to its end in the foreground; returns its exit code, or 128 + n for signal n.
 
     Raises:
-        InputError: The output folder is in use.
+        InputError: The output folder is in use, or cannot be made.
         ScriptError: The command cannot be started.
     """
-    folder = output.absolute()
-    if folder.exists() and any(folder.iterdir()):
-        raise InputError(f"{output} is there already and not empty", hint="give a new folder with -o")
-    folder.mkdir(parents=True, exist_ok=True)
-    recording = RecordingWriter(folder, command, None, {})
+    folder = new_folder(output)
     options = AgentOptions(recording=str(folder))
     try:
         child = subprocess.Popen(list(command), env=with_agent(os.environ, options))
@@ -42,6 +38,7 @@ def run_recorded(command: Sequence[str], output: Path) -> int:
         raise ScriptError(
             f"{command[0]}: {error.strerror}", hint="give a script or a program that exists"
         ) from error
+    recording = RecordingWriter(folder, command, None, {})
     sampler = Sampler(os.getpid(), recording, every_s=EVERY_S)
     with _passing_signals_to(child):
         code = _wait(child)

@@ -14,11 +14,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
 
+from ckpt_doctor.errors import InputError
 from ckpt_doctor.facts.run import HostSample, ProcessSample, Turn
 
 VERSION = 1
 KIND = "ckpt-doctor recording"
 HEADER, TRAILER, SAMPLES, TURNS = "recording.json", "trailer.json", "samples.jsonl", "turns.jsonl"
+
+
+def new_folder(path: Path) -> Path:
+    """Make a folder for what is going to be recorded; one that is there already must be empty.
+
+    Returns:
+        Its absolute path.
+
+    Raises:
+        InputError: It cannot be made, or holds something.
+    """
+    folder = path.absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        in_use = any(folder.iterdir())
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}", hint="give a folder that can be made") from error
+    if in_use:
+        raise InputError(f"{path} is there already and not empty", hint="give a new folder")
+    return folder
 
 
 class RecordingWriter:
