@@ -163,6 +163,16 @@ def changes_of(comparison: Comparison, prefix: str, names: Iterable[str]) -> tup
     )
 
 
+def asynchronous(comparison: Comparison) -> bool:
+    """Whether the model is on a device that works on its own: then the parts are the host's times only."""
+    for window in (comparison.before, comparison.after):
+        for fingerprint in window.rank.fingerprints[-1:]:
+            placed = str(fingerprint.values.get("model.devices") or "")
+            if any(word.partition(":")[0] not in ("cpu", "meta") for word in placed.split(",") if word):
+                return True
+    return False
+
+
 def fewer_cpus(comparison: Comparison) -> tuple[FingerprintChange, ...]:
     """CPUs or threads that the resumed run has fewer of."""
     return tuple(c for c in comparison.changes if c.key in CPU_KEYS and _is_fewer(c))

@@ -17,7 +17,9 @@ WAITING_CPU_SHARE = 0.25
 
 
 def data_s(comparison: Comparison, findings: Sequence[Finding]) -> float:
-    """Unexplained seconds per step on the data side."""
+    """Unexplained seconds per step on the data side; none where the host's wait may be hidden."""
+    if blame.asynchronous(comparison):
+        return 0.0
     left_s = blame.unexplained_s(comparison, findings)
     explained_s = sum(f.delta_s or 0.0 for f in findings if blame.explains(f) and f.side is Side.DATA)
     return max(0.0, min(left_s, _waiting_s(comparison) - explained_s))

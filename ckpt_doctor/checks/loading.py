@@ -87,7 +87,7 @@ def _restart_s(window: Window) -> float:
 
 
 def _is_loader(key: str) -> bool:
-    return key.startswith(("loader.", "stateful_loader."))
+    return key.startswith("loader.")
 
 
 def _is_poorer(change: FingerprintChange) -> bool:

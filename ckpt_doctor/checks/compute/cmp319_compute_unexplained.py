@@ -18,7 +18,8 @@ When it is wrong
 ----------------
 One process is one draw: allocator, memory layout and caches make identical processes differ by some
 percent, which the effect floor leaves room for. On a busy machine only CPU time of the process itself
-counts, and only with one thread.
+counts, and only with one thread. On a device that works on its own (CUDA) the parts are the host's
+times, so the side is not established either.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def find_rest(case: Case, findings: Sequence[Finding]) -> Found | None:
     lines = leftover.lines(comparison, left_s)
     return Found(
         severity=Severity.ERROR,
-        side=Side.COMPUTE,
+        side=Side.NOT_ESTABLISHED if blame.asynchronous(comparison) else Side.COMPUTE,
         summary=f"Each step takes {units.seconds(left_s)} longer{_where(comparison)}; the cause is not "
         "established.",
         remedy=leftover.advice(lines, "what the script does after a resume that it did not do before"),

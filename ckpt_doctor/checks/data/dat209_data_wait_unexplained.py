@@ -19,7 +19,8 @@ Look at the lines that grew. Time inside worker processes shows when the script 
 When it is wrong
 ----------------
 On a busy machine workers wait for a CPU; the effect floor rises with what others use. A file system in
-user space hides its reads, so a cold cache can look like this.
+user space hides its reads, so a cold cache can look like this. On a device that works on its own (CUDA)
+the host's wait may cost nothing: there this is not evaluated.
 """
 
 from __future__ import annotations
@@ -28,14 +29,16 @@ from collections.abc import Sequence
 
 from ckpt_doctor import units
 from ckpt_doctor.checks import blame, leftover
-from ckpt_doctor.facts.report import Case, Confidence, Finding, Found, Severity, Side
+from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Finding, Found, Severity, Side
 
 
-def find_rest(case: Case, findings: Sequence[Finding]) -> Found | None:
+def find_rest(case: Case, findings: Sequence[Finding]) -> Found | CannotTell | None:
     """Judge what is left of the data side."""
     comparison = case.comparison
     if comparison is None or blame.cost_grows(comparison):
         return None
+    if blame.asynchronous(comparison):
+        return CannotTell("the device works while the host waits: how much of the wait it feels is not known")
     left_s = leftover.data_s(comparison, findings)
     if left_s < blame.UNEXPLAINED_SHARE * comparison.delta_s or left_s <= 0:
         return None

@@ -9,6 +9,7 @@ from typing import Any
 
 from ckpt_doctor.signals.clock import DATA_WAIT, FORWARD, OBSERVER
 from ckpt_doctor.signals.contract import Recorder, Signal
+from ckpt_doctor.signals.hooks.loader import NUMBER
 
 SIGNALS = (
     Signal("data_wait", "s", "data", "time in the loader's __next__, and in starting its workers"),
@@ -45,7 +46,12 @@ def install(recorder: Recorder, module: ModuleType) -> None:
             recorder.count("elements", elements)
             recorder.count("samples", samples)
             if first:
-                recorder.event("first_batch", perf_counter() - start, workers=iterator._num_workers)
+                recorder.event(
+                    "first_batch",
+                    perf_counter() - start,
+                    loader=getattr(iterator, NUMBER, None),
+                    workers=iterator._num_workers,
+                )
             recorder.pop()
             return batch
 

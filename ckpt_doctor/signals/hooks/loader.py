@@ -33,54 +33,77 @@ ARGUMENTS = (
 )
 
 
+NUMBER = "_ckpt_doctor_loader"
+"""Attribute of an iterator: the number of the loader that made it."""
+
+
 def install(recorder: Recorder, module: ModuleType) -> None:
-    """Wrap ``_get_iterator``, which both kinds of DataLoader call whenever workers start."""
+    """Wrap what makes an iterator: in torch's module, and in torchdata's for what it overrides."""
+    if module.__name__ == "torch.utils.data.dataloader":
+        _introduce_loaders(recorder, module)
+        recorder.wrap(module.DataLoader, "_get_iterator", _timed_start(recorder))
+    else:
+        recorder.wrap(module.StatefulDataLoader, "_get_iterator", _timed_start(recorder))
+
+
+def _introduce_loaders(recorder: Recorder, module: ModuleType) -> None:
+    """Number the loaders by their first use, and describe each once."""
     known: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
     described: dict[int, dict[str, object]] = {}
-    prefix = "loader" if module.__name__.startswith("torch.") else "stateful_loader"
 
-    def introduce(loader: Any) -> int:
-        number = known.get(loader)
-        if number is None:
-            number = known[loader] = len(described)
-            described[number] = _arguments(loader)
-            recorder.event("loader", loader=number, **described[number], **user_line())
-        return number
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def begin(iterator: Any, loader: Any) -> None:
+            number = known.get(loader)
+            if number is None:
+                number = known[loader] = len(described)
+                described[number] = _arguments(loader)
+                recorder.event("loader", loader=number, **described[number], **user_line())
+            setattr(iterator, NUMBER, number)
+            original(iterator, loader)
 
-    def make(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        def get_iterator(loader: Any) -> Any:
-            number = introduce(loader)
-            in_thread = recorder.in_training_thread()
-            start = perf_counter()
-            if in_thread:
-                recorder.push(DATA_WAIT)
-            try:
-                return original(loader)
-            finally:
-                if in_thread:
-                    recorder.pop()
-                workers = loader.num_workers
-                if workers:
-                    recorder.count("worker_starts", workers)
-                    recorder.event(
-                        "worker_start", perf_counter() - start, loader=number, workers=workers, **user_line()
-                    )
-
-        return get_iterator
+        return begin
 
     def describe() -> dict[str, object]:
         alive = set(known.values())
         return {
-            f"{prefix}.{number}.{name}": value
+            f"loader.{number}.{name}": value
             for number, arguments in described.items()
             if number in alive
             for name, value in arguments.items()
         }
 
-    recorder.wrap(
-        module.StatefulDataLoader if prefix == "stateful_loader" else module.DataLoader, "_get_iterator", make
-    )
+    recorder.wrap(module._BaseDataLoaderIter, "__init__", make)
     recorder.describe_with(describe)
+
+
+def _timed_start(recorder: Recorder) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    """Time the making of an iterator: with workers, that is where they start."""
+
+    def make(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def get_iterator(loader: Any) -> Any:
+            in_thread = recorder.in_training_thread()
+            start = perf_counter()
+            if in_thread:
+                recorder.push(DATA_WAIT)
+            try:
+                iterator = original(loader)
+            finally:
+                if in_thread:
+                    recorder.pop()
+            if loader.num_workers:
+                recorder.count("worker_starts", loader.num_workers)
+                recorder.event(
+                    "worker_start",
+                    perf_counter() - start,
+                    loader=getattr(iterator, NUMBER, None),
+                    workers=loader.num_workers,
+                    **user_line(),
+                )
+            return iterator
+
+        return get_iterator
+
+    return make
 
 
 def _arguments(loader: Any) -> dict[str, object]:

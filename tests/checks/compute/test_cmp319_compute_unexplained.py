@@ -70,3 +70,12 @@ def test_a_counter_proves_its_cause_on_a_busy_machine_too() -> None:
     after = resumed(0.020, parts={"optimizer": 0.011}, values={"optimizer.0.group.0.foreach": False}, **BUSY)
     case = make_case(control(**BUSY), after)
     assert decide(case, judge(case)[0]).cause == "CMP306"
+
+
+def test_on_an_asynchronous_device_the_side_is_not_established() -> None:
+    """The host's wait for data may be hidden behind the device's work."""
+    placed = {"model.devices": "cuda:1000"}
+    case = make_case(control(values=placed), resumed(0.018, parts={"data_wait": 0.009}, values=placed))
+    findings, not_evaluated = judge(case)
+    assert one(findings, "CMP319").side is Side.NOT_ESTABLISHED
+    assert "DAT209" in {rule.code for rule in not_evaluated}

@@ -96,5 +96,5 @@ def test_stateful_loaders(train: Train, workers: int) -> None:
     assert [event.fields["kind"] for event in loaders] == ["StatefulDataLoader"] * 2
     assert [event.fields["loader"] for event in loaders] == [0, 1]
     assert [event.fields["workers"] for event in recorded.events("worker_start")] == [2, 2][: workers and 2]
-    assert recorded.rank.fingerprints[-1].values["stateful_loader.0.num_workers"] == workers
+    assert recorded.rank.fingerprints[-1].values["loader.0.num_workers"] == workers
     check_parts(recorded.steps)
