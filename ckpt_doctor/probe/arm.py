@@ -64,6 +64,7 @@ class Arm:
         self._stacks = StackSampler(folder)
         self._log = _FileLog(folder / LOG)
         self._stopped = False
+        self._steps_in_the_end = 0
         self._started_s = 0.0
 
     # --- life ------------------------------------------------------------------------------
@@ -102,6 +103,7 @@ class Arm:
         except subprocess.TimeoutExpired:
             self._warden.kill()
             self._warden.wait()
+        self._steps_in_the_end = self.steps()
         for pid, control in self._controls.items():
             control.close()
             (self.folder / f"{PREFIX}{pid}").unlink(missing_ok=True)
@@ -140,7 +142,7 @@ class Arm:
     def steps(self) -> int:
         """Steps that have ended, in the rank that is furthest behind; 0 before the first."""
         controls = self._training()
-        return min(control.get("steps") for control in controls) if controls else 0
+        return min((control.get("steps") for control in controls), default=self._steps_in_the_end)
 
     def held(self) -> bool:
         """Whether all training processes wait at a step's end."""

@@ -108,7 +108,7 @@ class _Experiment:
             evict(_read_files(before))
         after = self._start_after(before, checkpoint, self._after_start_steps(before, origin, alive))
         self._check_load(after, checkpoint)
-        if alive:
+        if alive and after.ended() is None:
             self._take_turns(before, after, checkpoint, residency)
         self._progress("ending both runs", None)
         return ProbeOutcome(before.folder, after.folder, checkpoint, tuple(self._warnings))
@@ -144,6 +144,8 @@ class _Experiment:
             raise ScriptError(f"the resumed run took no {steps} steps within {request.save_timeout_s:.0f} s")
         if after.ended() is None:
             after.halt_alone()
+        else:
+            self._check_end(after)
         return after
 
     def _arm(

@@ -1,0 +1,272 @@
+"""The paired experiment, on scripts that resume well, badly, or not at all."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ckpt_doctor.errors import CkptDoctorError, InputError, ScriptError
+from ckpt_doctor.facts.run import RunRecord
+from ckpt_doctor.probe.experiment import ProbeOutcome, run
+from ckpt_doctor.probe.request import ProbeRequest
+from ckpt_doctor.readers.recordings import read_recording
+from tests.recorded import check_parts
+
+SCRIPT = """
+import argparse, os, sys
+parser = argparse.ArgumentParser()
+parser.add_argument("--resume")
+parser.add_argument("--fault", default="")
+parser.add_argument("--steps", type=int, default=10**9)
+args = parser.parse_args()
+fault = args.fault
+print("begins", file=sys.stderr)
+if fault == "exit":
+    print("it cannot go on", file=sys.stderr)
+    sys.exit(7)
+if fault == "hang":
+    while True:
+        pass
+if fault == "overwrite":
+    open("precious.txt", "w")
+if fault == "delete":
+    import shutil
+    shutil.rmtree("kept")
+
+import torch
+torch.manual_seed(0)
+model = torch.nn.Linear(64, 64)
+optimizer = torch.optim.Adam(model.parameters())
+step = 0
+resume = args.resume
+if fault == "auto" and os.path.exists("out/last.pt"):
+    resume = "out/last.pt"
+if resume and fault != "forgetful":
+    state = torch.load(resume)
+    model.load_state_dict(state["model"])
+    optimizer.load_state_dict(state["optimizer"])
+    step = state["step"]
+first = step
+os.makedirs("out", exist_ok=True)
+while step < args.steps:
+    optimizer.zero_grad()
+    model(torch.ones(16, 64)).square().mean().backward()
+    optimizer.step()
+    step += 1
+    if fault == "late" and resume and step == first + 8:
+        raise RuntimeError("late")
+    if step == 6 and fault != "unsaved":
+        path = "kept/old.pt" if fault == "save over" else "out/last.pt"
+        state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}
+        torch.save(state, path)
+"""
+
+PRECIOUS = "nobody may touch this"
+Probe = Callable[..., ProbeOutcome]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the script and files of the user's; it is the current one."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    (tmp_path / "train.py").write_text(SCRIPT)
+    (tmp_path / "precious.txt").write_text(PRECIOUS)
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept/old.pt").write_text(PRECIOUS)
+    return tmp_path
+
+
+@pytest.fixture
+def probe(folder: Path, nothing_left: None) -> Probe:
+    """Probe the script, with short turns; no process is left, whatever happens."""
+
+    def call(*arguments: str, **request: Any) -> ProbeOutcome:
+        command = (sys.executable, "train.py", *arguments)
+        short: dict[str, Any] = {"turns": 2, "turn_s": 0.05, "budget_s": 20.0, "stacks": False, "steps": 200}
+        return run(ProbeRequest(command=command, **{**short, **request}), lambda what, done: None)
+
+    return call
+
+
+def refusal(probe: Probe, kind: type[CkptDoctorError], *arguments: str, **request: Any) -> CkptDoctorError:
+    """The error of a probe that fails: one line, and the user's files as they were."""
+    with pytest.raises(kind) as refused:
+        probe(*arguments, **request)
+    assert "\n" not in str(refused.value)
+    assert Path("precious.txt").read_text() == PRECIOUS
+    assert Path("kept/old.pt").read_text() == PRECIOUS
+    return refused.value
+
+
+def records(outcome: ProbeOutcome) -> tuple[RunRecord, RunRecord]:
+    """Both recordings of a probe that went well, which are whole."""
+    before, after = read_recording(outcome.before), read_recording(outcome.after)
+    for record, arm in ((before, "before"), (after, "after")):
+        assert record.meta.complete
+        assert record.meta.arm == arm
+        assert record.meta.checkpoint == str(outcome.checkpoint)
+        assert len(record.ranks) == 1
+        assert not list(outcome.before.parent.rglob("control-*"))
+        check_parts(record.ranks[0].steps)
+    return before, after
+
+
+def steps_of(record: RunRecord) -> int:
+    """How many steps a run took."""
+    return len(record.ranks[0].steps)
+
+
+def test_a_script_that_exits_at_once(probe: Probe) -> None:
+    """Its exit code and its last lines are told."""
+    error = refusal(probe, ScriptError, "--fault", "exit")
+    assert str(error) == "the fresh run ended with exit code 7 before its first optimizer step"
+    assert error.tail == ("begins", "it cannot go on")
+
+
+def test_a_command_that_is_not_there(folder: Path, nothing_left: None) -> None:
+    """It is told, and nothing has run."""
+    request = ProbeRequest(command=("no-such-command",))
+    with pytest.raises(ScriptError, match="no-such-command: No such file or directory"):
+        run(request, lambda what, done: None)
+
+
+def test_a_script_that_hangs(probe: Probe) -> None:
+    """A run without a step in time is ended, and the limit is named."""
+    error = refusal(probe, ScriptError, "--fault", "hang", first_step_timeout_s=1.0)
+    assert str(error) == "the fresh run took no optimizer step within 1 s"
+    assert error.hint is not None
+    assert "--first-step-timeout" in error.hint
+    assert error.tail == ("begins",)
+
+
+def test_a_script_that_ends_without_a_save(probe: Probe) -> None:
+    """It is said how far it came, and what to do."""
+    error = refusal(probe, ScriptError, "--fault", "unsaved", "--steps", "9")
+    assert str(error) == "the fresh run ended after 9 steps without a save that was seen"
+    assert error.hint is not None
+    assert "--checkpoint-path" in error.hint
+
+
+def test_a_script_that_goes_on_without_a_save(probe: Probe) -> None:
+    """It is ended when the time for a save is up."""
+    error = refusal(probe, ScriptError, "--fault", "unsaved", save_timeout_s=1.0)
+    assert str(error).startswith("no checkpoint save was seen within 1 s (")
+    assert error.hint is not None
+    assert "--save-timeout" in error.hint
+
+
+def test_wrong_arguments_on_resume(probe: Probe) -> None:
+    """The script's own complaint about its arguments is shown, with the command that it was given."""
+    error = refusal(probe, ScriptError, resume_args="--from {checkpoint}")
+    assert str(error) == "the resumed run ended with exit code 2 before its first optimizer step"
+    assert "unrecognized arguments: --from" in error.tail[-1]
+    assert error.hint is not None
+    assert "train.py --from" in error.hint
+
+
+def test_a_resume_that_never_loads(probe: Probe) -> None:
+    """A second run that starts afresh is no resumed run."""
+    error = refusal(probe, ScriptError, "--fault", "forgetful", resume_args="--resume {checkpoint}")
+    assert "never read" in str(error)
+    assert "out/last.pt" in str(error)
+    assert error.hint is not None
+    assert "--resume-args" in error.hint
+
+
+@pytest.mark.parametrize(("fault", "what"), [("overwrite", "overwrite"), ("delete", "delete")])
+def test_a_script_that_would_destroy_a_file(probe: Probe, folder: Path, fault: str, what: str) -> None:
+    """It is stopped before it does, and the file is named."""
+    error = refusal(probe, ScriptError, "--fault", fault)
+    path = folder / ("precious.txt" if fault == "overwrite" else "kept/old.pt")
+    assert str(error).startswith(f"the script was about to {what} {path}, which was there before")
+    assert error.hint is not None
+    assert "--allow-overwrite" in error.hint
+
+
+def test_a_save_over_a_file_that_was_there(probe: Probe, folder: Path) -> None:
+    """A checkpoint does not take the place of an older one."""
+    error = refusal(probe, ScriptError, "--fault", "save over")
+    assert f"overwrite {folder / 'kept/old.pt'}" in str(error)
+
+
+def test_an_output_that_holds_something(probe: Probe, folder: Path) -> None:
+    """It is refused before anything runs."""
+    error = refusal(probe, InputError, output=folder / "kept")
+    assert "not empty" in str(error)
+    assert not (folder / "out").exists()
+
+
+def test_a_checkpoint_that_is_not_there(probe: Probe, folder: Path) -> None:
+    """It is refused before anything runs."""
+    error = refusal(probe, InputError, checkpoint="nowhere.pt")
+    assert str(error) == "nowhere.pt: there is no such checkpoint"
+    assert not (folder / "out").exists()
+
+
+def test_a_script_that_ends_after_its_save_and_resumes_itself(probe: Probe, folder: Path) -> None:
+    """The steps up to the save are the control; the same command again is the resumed run."""
+    outcome = probe("--fault", "auto", "--steps", "7")
+    before, after = records(outcome)
+    assert outcome.checkpoint == folder / "out/last.pt"
+    assert (before.meta.ended_by, before.meta.exit_code) == ("itself", 0)
+    assert (steps_of(before), steps_of(after)) == (7, 1)
+    assert next(after.ranks[0].events_of("load")).step == 0
+
+
+def test_alternating_runs_from_a_given_checkpoint(probe: Probe, folder: Path) -> None:
+    """One run after the other: the control first, then as many steps from the given checkpoint."""
+    made = probe("--fault", "auto", "--steps", "7")
+    given = folder / "given.pt"
+    shutil.copy(made.checkpoint, given)
+    content = given.read_bytes()
+    outcome = probe(
+        *("--fault", "unsaved"),
+        checkpoint="given.pt",
+        resume_args="--resume {checkpoint}",
+        alternate=True,
+        output=folder / "second",
+    )
+    before, after = records(outcome)
+    assert outcome.checkpoint == given
+    assert given.read_bytes() == content
+    assert steps_of(before) - before.meta.origin_step == steps_of(after)  # type: ignore[operator]
+    assert before.ranks[0].steps.t_end_s[-1] < after.ranks[0].started_s
+    assert {turn.phase for turn in (*before.turns, *after.turns)} == {"alone"}
+
+
+@pytest.mark.parametrize("alternate", [False, True])
+def test_a_resumed_run_that_fails_later(probe: Probe, alternate: bool) -> None:
+    """An error after the resume is told, whether the runs take turns or not."""
+    error = refusal(
+        probe, ScriptError, "--fault", "late", resume_args="--resume {checkpoint}", alternate=alternate
+    )
+    assert str(error) == "the resumed run ended with exit code 1 after 8 steps"
+    assert error.tail[-1] == "RuntimeError: late"
+
+
+def test_two_runs_that_take_turns(probe: Probe) -> None:
+    """Both runs live side by side and take equally many steps; one is held while the other runs."""
+    outcome = probe(resume_args="--resume {checkpoint}", steps=40)
+    before, after = records(outcome)
+    assert before.meta.origin_step == 6
+    assert after.meta.origin_step == 0
+    assert steps_of(before) - 6 == steps_of(after)
+    assert (before.meta.ended_by, after.meta.ended_by) == ("doctor", "doctor")
+    turns = sorted((*before.turns, *after.turns), key=lambda turn: turn.t_start_s)
+    interleaved = [turn for turn in turns if turn.phase == "interleaved"]
+    assert len(interleaved) >= 4
+    assert all(one.t_end_s <= two.t_start_s for one, two in pairwise(interleaved))
+    for record in (before, after):
+        steps = record.ranks[0].steps
+        in_a_turn = [
+            any(turn.t_start_s <= start and end <= turn.t_end_s + 0.1 for turn in record.turns)
+            for start, end in zip(steps.t_start_s, steps.t_end_s, strict=True)
+        ]
+        assert all(in_a_turn[1:])
