@@ -6,6 +6,8 @@ Nothing in the file is executed, no tensor is read, and torch is not imported.
 from __future__ import annotations
 
 import gc
+import posixpath
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -17,7 +19,7 @@ from ckpt_doctor.readers.folders import Choice, choose, without
 from ckpt_doctor.readers.formats import decode_file
 from ckpt_doctor.readers.globals import executable
 from ckpt_doctor.readers.layout import layout_of
-from ckpt_doctor.readers.limits import Budget, Malformed, Unrecognised
+from ckpt_doctor.readers.limits import Budget, Malformed, Unrecognised, Unrelated
 from ckpt_doctor.readers.optimizers import account_all
 from ckpt_doctor.readers.shards import absent_shards
 from ckpt_doctor.readers.sources import Meter, Source
@@ -29,7 +31,11 @@ from ckpt_doctor.readers.tree import Path, Tensor, show_path
 _SIDE_FORMATS = ("json", "text")
 _MAX_DOCUMENTS = 512
 _MAX_OPTIMIZERS = 64
-_CHECKPOINT_SUFFIXES = (".pt", ".pth", ".ckpt", ".bin", ".pkl", ".safetensors", ".distcp", ".metadata")
+_CHECKPOINT_NAME = re.compile(
+    r".*\.(pt|pth|ckpt|safetensors|metadata)|(random_states|custom_checkpoint).*\.pkl|"
+    r"(pytorch_model|adapter_model|optimizer|scheduler|sampler|training_args|dl_state_dict).*\.bin",
+    re.IGNORECASE,
+)
 """A file of such a name that is in no known format is damaged; another is none of ours."""
 _PREFIXES = ("_orig_mod.", "module.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.")
 
@@ -110,12 +116,22 @@ def _open_folder(store: Store, choice: Choice, budget: Budget, meter: Meter) -> 
             payload |= documents[name].payload_files
         except Malformed as error:
             budget.check_time()
-            if not isinstance(error, Unrecognised) or name.lower().endswith(_CHECKPOINT_SUFFIXES):
+            if _is_damaged(name, error):
                 damaged[clean(name)] = error.why
     bundle = Bundle(path, True, documents, files, damaged)
     if not bundle.lacks_metadata and all(d.format in _SIDE_FORMATS for d in documents.values()):
         raise Malformed("no file of the folder is a checkpoint", next(iter(damaged.values()), None))
     return bundle
+
+
+def _is_damaged(name: str, error: Malformed) -> bool:
+    """Whether a file of a folder that cannot be read should have been a part of the checkpoint."""
+    if isinstance(error, Unrelated):
+        return False
+    return (
+        not isinstance(error, Unrecognised)
+        or _CHECKPOINT_NAME.fullmatch(posixpath.basename(name)) is not None
+    )
 
 
 def _open_document(

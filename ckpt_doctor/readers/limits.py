@@ -45,7 +45,11 @@ class Malformed(Exception):
 
 
 class Unrecognised(Malformed):
-    """No format claims the file."""
+    """The file is no checkpoint, though one of its name could be damaged."""
+
+
+class Unrelated(Unrecognised):
+    """The file is in order and no checkpoint: it may well lie beside one."""
 
 
 class Budget:

@@ -14,6 +14,7 @@ HEAD_BYTES = 1024
 MAX_FILES = 4096
 """Files of a folder that are listed."""
 _MAX_FOLDER_DEPTH = 4
+_HUB_FOLDER = "blobs"
 
 
 class Source(Protocol):
@@ -145,7 +146,8 @@ def open_file(path: str, name: str, meter: Meter) -> LocalFile:
 def list_folder(path: str) -> dict[str, int]:
     """Size of each regular file below a folder, by its name relative to it, in order of the names.
 
-    Links are followed, but not out of the folder and not in circles.
+    Links are followed, but not out of the folder (except into the blobs of a Hugging Face cache, whose
+    snapshots are made of such links) and not in circles. Hidden folders are left out.
 
     Raises:
         Malformed: The folder cannot be listed.
@@ -168,7 +170,7 @@ def _list_into(root: str, folder: str, prefix: str, found: dict[str, int], depth
                 continue
             try:
                 if entry.is_dir() and not entry.is_symlink():
-                    if depth < _MAX_FOLDER_DEPTH:
+                    if not entry.name.startswith(".") and depth < _MAX_FOLDER_DEPTH:
                         _list_into(root, entry.path, f"{prefix}{entry.name}/", found, depth + 1)
                 elif entry.is_file():
                     found[f"{prefix}{entry.name}"] = entry.stat().st_size
@@ -178,4 +180,6 @@ def _list_into(root: str, folder: str, prefix: str, found: dict[str, int], depth
 
 def _stays_inside(root: str, path: str) -> bool:
     target = os.path.realpath(path)
-    return target.startswith(root + os.sep) and os.path.exists(target)
+    if not os.path.exists(target):
+        return False
+    return target.startswith(root + os.sep) or os.path.basename(os.path.dirname(target)) == _HUB_FOLDER

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -187,6 +188,38 @@ def test_settings_tell_what_the_run_had(
     facts = read_checkpoint(str(path))
     assert facts.compiled is compiled
     assert (facts.states[StateKind.SCALER].why is not None) is half
+
+
+def test_what_lies_beside_a_checkpoint_is_no_damage(tmp_path: Path) -> None:
+    """Arrays, logs, token files and pickles of other things in the folder are passed over."""
+    torch.save({"model": {"w": torch.zeros(2)}, "step": 1}, tmp_path / "ckpt.pt")
+    (tmp_path / "data.npy").write_bytes(b"\x93NUMPY\x01\0" + b"\0" * 50)
+    (tmp_path / "log.gz").write_bytes(b"\x1f\x8b\x08" + b"\0" * 50)
+    (tmp_path / "train.bin").write_bytes(bytes(range(256)) * 20)
+    (tmp_path / "meta.pkl").write_bytes(pickle.dumps({"vocab_size": 65}))
+    (tmp_path / "README.md").write_text("notes")
+    facts = read_checkpoint(str(tmp_path))
+    assert not facts.missing_parts
+    assert not [kind for kind, p in facts.states.items() if p.status is PresenceStatus.UNKNOWN]
+
+
+def test_a_pointer_in_place_of_a_part_is_damage(tmp_path: Path) -> None:
+    """A part of a checkpoint that was never downloaded is not the same as none."""
+    torch.save({"w": torch.zeros(2)}, tmp_path / "model.pt")
+    (tmp_path / "optimizer.pt").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\n")
+    facts = read_checkpoint(str(tmp_path))
+    assert facts.missing_parts == ("optimizer.pt is damaged: it is a Git LFS pointer, not the file itself",)
+    assert facts.states[StateKind.OPTIMIZER].status is PresenceStatus.UNKNOWN
+
+
+def test_snapshots_of_the_hub_are_followed(tmp_path: Path) -> None:
+    """The cache of the Hugging Face hub is made of links into its blobs."""
+    (tmp_path / "blobs").mkdir()
+    snapshot = tmp_path / "snapshots" / "abc"
+    snapshot.mkdir(parents=True)
+    (tmp_path / "blobs" / "f00").write_bytes((FIXTURES / "weights.safetensors").read_bytes())
+    (snapshot / "model.safetensors").symlink_to(Path("..") / ".." / "blobs" / "f00")
+    assert read_checkpoint(str(snapshot)).states[StateKind.MODEL].status is PresenceStatus.PRESENT
 
 
 def test_links_do_not_lead_out_of_a_folder_or_in_circles(tmp_path: Path) -> None:

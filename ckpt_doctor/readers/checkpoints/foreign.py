@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ckpt_doctor.readers.documents import Document, Reading
-from ckpt_doctor.readers.limits import Malformed
+from ckpt_doctor.readers.limits import Unrecognised
 
 NAME = "foreign"
 ORDER = 80
@@ -73,11 +73,11 @@ def read(reading: Reading) -> Document:
     """Decline it.
 
     Raises:
-        Malformed: Always, saying what the file is.
+        Unrecognised: Always, saying what the file is.
     """
     kind = _kind(reading)
     assert kind is not None
-    raise Malformed(f"it is {kind.what}", kind.hint)
+    raise Unrecognised(f"it is {kind.what}", kind.hint)
 
 
 def _kind(reading: Reading) -> _Kind | None:

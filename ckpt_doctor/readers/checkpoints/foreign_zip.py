@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ckpt_doctor.readers.checkpoints.torch_zip import top_folder
 from ckpt_doctor.readers.documents import Document, Reading
-from ckpt_doctor.readers.limits import Malformed
+from ckpt_doctor.readers.limits import Unrelated
 
 NAME = "foreign_zip"
 ORDER = 70
@@ -21,9 +21,9 @@ def read(reading: Reading) -> Document:
     """Decline it.
 
     Raises:
-        Malformed: Always, saying what the archive is.
+        Unrelated: Always, saying what the archive is.
     """
-    raise Malformed(f"it is {_what(reading)}", _OTHER)
+    raise Unrelated(f"it is {_what(reading)}", _OTHER)
 
 
 def _what(reading: Reading) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckpt_doctor.readers.documents import Document, Reading
-from ckpt_doctor.readers.limits import Malformed
+from ckpt_doctor.readers.limits import Unrelated
 from ckpt_doctor.readers.pickles import decode_growing
 from ckpt_doctor.readers.streams import decode_nested
 from ckpt_doctor.readers.tree import tensors_below
@@ -22,7 +22,8 @@ def read(reading: Reading) -> Document:
     """Decode it.
 
     Raises:
-        Malformed: It is damaged, exceeds a limit, or holds no tensor.
+        Malformed: It is damaged or exceeds a limit.
+        Unrelated: It holds no tensor.
     """
     budget = reading.budget
     decoded = decode_growing(
@@ -33,5 +34,5 @@ def read(reading: Reading) -> Document:
         nested=lambda raw: decode_nested(raw, budget, 1),
     )
     if next(tensors_below(decoded.value), None) is None:
-        raise Malformed("it is a pickle without any tensor, not a PyTorch checkpoint")
+        raise Unrelated("it is a pickle without any tensor, not a PyTorch checkpoint")
     return Document(reading.source.name, NAME, decoded.value, decoded.globals)

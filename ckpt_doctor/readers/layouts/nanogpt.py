@@ -1,8 +1,8 @@
 """nanoGPT: ``ckpt.pt``.
 
-Source: ``train.py``. Batches are drawn at random from a memory map: there is no epoch and no
-loader. On resume
-each process seeds 1337 plus its rank again, so a resumed run draws the same batches from the start.
+Source: ``train.py``. Batches are drawn at random from a memory map: there is no epoch and no loader.
+On resume each process seeds 1337 plus its rank again, so a resumed run draws the same batches from the
+start.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ckpt_doctor.readers.survey import Survey
 NAME = "nanogpt"
 
 _BATCH = "add torch.get_rng_state() to the checkpoint dict: get_batch draws from torch's global generator"
+_DRAWN = "batches are drawn at random from torch's global generator, so torch_rng is what counts"
 WORDS = Words(
     remedies={
         StateKind.TORCH_RNG: (
@@ -27,12 +28,10 @@ WORDS = Words(
         StateKind.SAMPLER_RNG: _BATCH,
         StateKind.SCALER: "add scaler.state_dict() to the checkpoint dict",
     },
-    never={
-        StateKind.SAMPLER_EPOCH: "batches are drawn at random from torch's global generator",
-        StateKind.SAMPLER_RNG: "batches are drawn at random from torch's global generator",
-        StateKind.DATALOADER_POSITION: "batches are drawn at random from torch's global generator",
-    },
     derived={
+        StateKind.SAMPLER_EPOCH: _DRAWN,
+        StateKind.SAMPLER_RNG: _DRAWN,
+        StateKind.DATALOADER_POSITION: _DRAWN,
         StateKind.SCHEDULER: "the learning rate is a function of iter_num",
     },
 )
