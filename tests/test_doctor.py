@@ -1,0 +1,154 @@
+"""Whole probes, from the command line to the report."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from ckpt_doctor import report
+from ckpt_doctor.readers.recordings import read_recording
+from tests.recorded import environment
+
+SCRIPT = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--resume")
+parser.add_argument("--double", action="store_true")
+args = parser.parse_args()
+
+import torch
+from torch.utils.data import DataLoader, Sampler, TensorDataset
+
+class Order(Sampler):
+    def __init__(self, step):
+        self.epoch, self.start = divmod(step * 4, 2000)
+
+    def __iter__(self):
+        order = torch.randperm(2000, generator=torch.Generator().manual_seed(self.epoch)).tolist()
+        yield from order[self.start :]
+        self.epoch, self.start = self.epoch + 1, 0
+
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(64, 4096), torch.nn.ReLU(), torch.nn.Linear(4096, 64))
+optimizer = torch.optim.Adagrad(model.parameters(), lr=1e-4)
+step = 0
+if args.resume:
+    state = torch.load(args.resume)
+    model.load_state_dict(state["model"])
+    optimizer.load_state_dict(state["optimizer"])
+    step = state["step"]
+    if args.double:
+        for values in optimizer.state.values():
+            values["sum"] = values["sum"].double()
+loader = DataLoader(TensorDataset(torch.rand(2000, 64)), batch_size=4, sampler=Order(step))
+while True:
+    for x, in loader:
+        optimizer.zero_grad()
+        (model(x) - x).square().mean().backward()
+        optimizer.step()
+        step += 1
+        if step == 20:
+            state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}
+            torch.save(state, "checkpoint.pt")
+"""
+"""Most of its step is the optimizer's."""
+
+
+def probe(
+    folder: Path, script: str, *options: str, arguments: tuple[str, ...] = ()
+) -> tuple[int, dict[str, Any]]:
+    """Probe a script; returns the exit code and the JSON report, which is valid."""
+    (folder / "train.py").write_text(script)
+    ours = [sys.executable, "-m", "ckpt_doctor", "probe", "--format", "json", "--resume-args"]
+    command = [*ours, "--resume {checkpoint}", "--recordings", "recordings", *options, "train.py", *arguments]
+    result = subprocess.run(
+        command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=120, check=False
+    )
+    assert result.stdout, result.stderr
+    found: dict[str, Any] = json.loads(result.stdout)
+    schema = json.loads((Path(report.__file__).parent / "schema.json").read_text())
+    jsonschema.validate(found, schema)
+    return result.returncode, found
+
+
+def check_budget(found: dict[str, Any]) -> None:
+    """Check that the parts of the budget add up to the measured difference, within 1 %."""
+    verdict = found["verdict"]
+    difference_s = verdict["after_step_s"] - verdict["before_step_s"]
+    parts_s = sum(part["delta_s"] for part in found["budget"])
+    assert parts_s == pytest.approx(difference_s, rel=0.01, abs=1e-7)
+
+
+def test_a_healthy_resume(tmp_path: Path, nothing_left: None) -> None:
+    """A run that resumes well is never called slower; the report and both recordings are whole."""
+    code, found = probe(tmp_path, SCRIPT, "--turns", "8", "--turn", "0.3", "--no-stacks")
+    assert code in (0, 3), found["findings"]
+    assert found["verdict"]["status"] in ("same", "healthy", "faster", "inconclusive")
+    check_budget(found)
+    assert found["checkpoints"][0]["states"]["optimizer"]["presence"] == "present"
+    before = read_recording(tmp_path / "recordings/before").ranks[0].steps
+    after = read_recording(tmp_path / "recordings/after").ranks[0].steps
+    assert after.digests[:50] == before.digests[20:70]
+
+
+def test_optimizer_state_in_double_precision(tmp_path: Path, nothing_left: None) -> None:
+    """State that comes back as float64 makes each step slower, and is named as the cause."""
+    options = ("--turns", "8", "--turn", "0.3", "--threads", "1", "--steady-heap")
+    code, found = probe(tmp_path, SCRIPT, *options, arguments=("--double",))
+    assert code == 1, found["verdict"]
+    assert found["verdict"]["status"] == "slower"
+    assert found["verdict"]["cause"] == "CMP305"
+    assert found["verdict"]["side"] == "compute"
+    assert found["findings"][0]["code"] == "CMP305"
+    check_budget(found)
+
+
+@pytest.mark.long
+def test_two_ranks(tmp_path: Path, nothing_left: None) -> None:
+    """Under torchrun each rank has a file on either side, and both runs find a port."""
+    (tmp_path / "train.py").write_text(RANKS)
+    launcher = ("torchrun", "--nproc-per-node", "2", "train.py")
+    ours = (sys.executable, "-m", "ckpt_doctor", "probe", "--format", "json", "--recordings", "recordings")
+    short = ("--turns", "4", "--turn", "0.3", "--no-stacks", "--resume-args", "{checkpoint}", "--")
+    path = f"{Path(sys.executable).parent}:{environment()['PATH']}"
+    result = subprocess.run(
+        [*ours, *short, *launcher],
+        cwd=tmp_path,
+        env=environment(PATH=path),
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert result.returncode in (0, 1, 3), result.stderr
+    check_budget(json.loads(result.stdout))
+    for arm in ("before", "after"):
+        ranks = read_recording(tmp_path / "recordings" / arm).ranks
+        assert [rank.rank for rank in ranks] == [0, 1]
+        assert len(ranks[0].steps) >= 20
+        assert abs(len(ranks[0].steps) - len(ranks[1].steps)) <= 1
+
+
+RANKS = """
+import sys
+import torch
+import torch.distributed as dist
+dist.init_process_group("gloo")
+torch.manual_seed(dist.get_rank())
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(256, 256))
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+if sys.argv[1:]:
+    model.load_state_dict(torch.load(sys.argv[1]))
+for step in range(10**9):
+    optimizer.zero_grad()
+    model(torch.rand(32, 256)).square().mean().backward()
+    optimizer.step()
+    if step == 10 and dist.get_rank() == 0:
+        torch.save(model.state_dict(), "checkpoint.pt")
+"""
