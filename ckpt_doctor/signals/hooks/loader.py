@@ -110,6 +110,9 @@ def _arguments(loader: Any) -> dict[str, object]:
     values: dict[str, object] = {"kind": type(loader).__name__}
     for name in ARGUMENTS:
         values[name] = getattr(loader, name, None)
+    if values["batch_size"] is None:
+        # Wrapped loaders (accelerate) are given a batch sampler that knows it.
+        values["batch_size"] = getattr(getattr(loader, "batch_sampler", None), "batch_size", None)
     context = getattr(loader, "multiprocessing_context", None)
     values["context"] = context.get_start_method() if context is not None else None
     values["sampler"] = type(getattr(loader, "sampler", None)).__name__
