@@ -74,6 +74,7 @@ STEP = frozenset(
         "global_iter",
         "trained_steps",
         "steps_done",
+        "updates",
     ]
 )
 EPOCH = frozenset(
@@ -135,6 +136,9 @@ SAMPLER_SEED = frozenset(
         "sampler_state",
         "loader_generator",
         "generator_at_epoch_start",
+        "order",
+        "shuffle",
+        "permutation",
         "data_rng",
         "dataloader_generator",
     ]

@@ -305,16 +305,27 @@ class _Search:
             self.add(StateKind.MODEL, path, node)
         elif is_state_dict(node) and len(path) <= _COUNTER_DEPTH:
             if not path and any(isinstance(value, (dict, list, Record)) for value in node.values()):
-                weights = {key: value for key, value in node.items() if isinstance(value, Tensor)}
-                self.add(StateKind.MODEL, path, weights)
-                return False
+                return self._weights_beside_others(node)
             self._state_dict(path, name, node)
+        elif not path and self.document.format == "dcp" and isinstance(node, dict):
+            return self._weights_beside_others(node)
         elif name in aliases.MODEL and len(path) <= 2 and has_tensors(node) and not self._holds_states(node):
             self.add(StateKind.MODEL, path, node)
         else:
             return False
         self._collect(path, node)
         return True
+
+    def _weights_beside_others(self, node: dict[Node, Node]) -> bool:
+        """Weights at the top level among other states, as torchtitan keeps them; the rest is searched on."""
+        weights = {
+            key: value
+            for key, value in node.items()
+            if isinstance(key, str) and "." in key and isinstance(value, Tensor) and not is_torch_rng(value)
+        }
+        if weights:
+            self.add(StateKind.MODEL, (), weights)
+        return False
 
     def _collect(self, path: Path, node: Node) -> None:
         for below, child in walk(node, path):
@@ -439,7 +450,7 @@ class _Search:
             kind = StateKind.SAMPLER_EPOCH
         elif name in aliases.POSITION:
             kind = StateKind.DATALOADER_POSITION
-        elif name in aliases.SAMPLER_SEED:
+        elif name in aliases.SAMPLER_SEED and "seed" in name:
             kind = StateKind.SAMPLER_RNG
         elif name in aliases.STEP:
             kind = StateKind.STEP

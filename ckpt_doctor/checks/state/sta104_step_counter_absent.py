@@ -27,6 +27,7 @@ from ckpt_doctor.checks.checkpoints import (
     first_unknown,
     gather,
     is_absent,
+    is_derived,
     is_present,
     is_required,
     remedy,
@@ -49,7 +50,7 @@ def _judge(case: Case, facts: CheckpointFacts) -> Found | CannotTell | None:
     required = [kind for kind in COUNTERS if is_required(case, kind) and is_absent(facts, kind)]
     if not is_present(facts, StateKind.OPTIMIZER) and not required:
         return None
-    if not required and any(is_present(facts, kind) for kind in COUNTERS):
+    if not required and any(is_present(facts, kind) or is_derived(facts, kind) for kind in COUNTERS):
         return None
     missing = required or [kind for kind in COUNTERS if is_absent(facts, kind)]
     if not required and len(missing) < len(COUNTERS):

@@ -6,16 +6,20 @@ Source: ``accelerate/checkpointing.py`` and ``accelerate/utils/constants.py``. T
 
 from __future__ import annotations
 
+import posixpath
 import re
+from dataclasses import replace
 
 from ckpt_doctor.facts.states import StateKind
 from ckpt_doctor.readers.documents import Bundle
 from ckpt_doctor.readers.presence import States, Words, judge
 from ckpt_doctor.readers.survey import Find, Survey
+from ckpt_doctor.readers.text import clean
 
 NAME = "accelerate"
 
 _RANDOM = re.compile(r"random_states_\d+\.pkl")
+_NUMBERED = re.compile(r"checkpoint-\d+")
 _REGISTER = "accelerator.register_for_checkpointing(obj) for an object with state_dict that holds it"
 _STATEFUL = "DataLoaderConfiguration(use_stateful_dataloader=True) with torchdata 0.8 or newer"
 
@@ -43,8 +47,16 @@ def claims(bundle: Bundle) -> int:
 
 
 def states(bundle: Bundle, found: Survey) -> States:
-    """What the survey found, less the counter of accumulation."""
-    return judge(bundle, found, WORDS, is_decoy=_is_accumulation)
+    """What the survey found, less the counter of accumulation.
+
+    Scripts of diffusers keep the step in the name of the folder alone.
+    """
+    words = WORDS
+    name = posixpath.basename(bundle.path.replace("\\", "/").rstrip("/"))
+    if _NUMBERED.fullmatch(name):
+        derived = {StateKind.STEP: f"scripts read it from the folder's name, {clean(name)}"}
+        words = replace(WORDS, derived=derived)
+    return judge(bundle, found, words, is_decoy=_is_accumulation)
 
 
 def _is_accumulation(find: Find) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ckpt_doctor.facts.states import PresenceStatus, StateKind
 from ckpt_doctor.readers.documents import Bundle
 from ckpt_doctor.readers.presence import States, Words, judge, present
-from ckpt_doctor.readers.survey import Survey
+from ckpt_doctor.readers.survey import Find, Survey
 
 NAME = "ultralytics"
 
@@ -38,10 +38,15 @@ def claims(bundle: Bundle) -> int:
 
 def states(bundle: Bundle, found: Survey) -> States:
     """What the survey found; during training the EMA is the only copy of the weights."""
-    judged = judge(bundle, found, WORDS)
+    judged = judge(bundle, found, WORDS, is_decoy=_is_count_of_the_average)
     ema = judged[StateKind.EMA]
     if judged[StateKind.MODEL].status is PresenceStatus.ABSENT and ema.status is PresenceStatus.PRESENT:
         judged[StateKind.MODEL] = present(
             ema.where or "ema", why="the weights of the average stand for the model"
         )
     return judged
+
+
+def _is_count_of_the_average(find: Find) -> bool:
+    """``updates`` counts the updates of the average, not the steps of the run."""
+    return find.kind is StateKind.STEP and find.path == ("updates",)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ckpt_doctor.facts.states import StateKind
 from ckpt_doctor.readers.documents import Bundle
 from ckpt_doctor.readers.presence import States, Words, judge
-from ckpt_doctor.readers.survey import Survey
+from ckpt_doctor.readers.survey import Find, Survey
 
 NAME = "yolov5"
 
@@ -37,4 +37,9 @@ def claims(bundle: Bundle) -> int:
 
 def states(bundle: Bundle, found: Survey) -> States:
     """What the survey found, with the remedies of this framework."""
-    return judge(bundle, found, WORDS)
+    return judge(bundle, found, WORDS, is_decoy=_is_count_of_the_average)
+
+
+def _is_count_of_the_average(find: Find) -> bool:
+    """``updates`` counts the updates of the average, not the steps of the run."""
+    return find.kind is StateKind.STEP and find.path == ("updates",)
