@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.distributed.checkpoint as dcp
 from safetensors.torch import save_file
 
 from ckpt_doctor.facts.checkpoint import CheckpointFacts
@@ -334,6 +335,49 @@ def test_stateful_loader_of_accelerate(tmp_path: Path) -> None:
 def test_the_trainer_derives_its_position(tmp_path: Path) -> None:
     """An absent state that the framework computes is said to be derived."""
     assert made("hf_trainer", tmp_path).states[POSITION].detail is PresenceDetail.DERIVED
+
+
+def test_the_step_in_the_name_of_a_folder(tmp_path: Path) -> None:
+    """Scripts on top of Accelerate that keep the step in the folder's name are known by that name."""
+    folder = tmp_path / "checkpoint-500"
+    folder.mkdir()
+    _accelerate(folder)
+    assert read_checkpoint(str(folder)).states[StateKind.STEP].detail is PresenceDetail.DERIVED
+
+
+def test_a_trainer_folder_of_fsdp(tmp_path: Path) -> None:
+    """Model and optimizer in DCP folders below the Trainer's are found there."""
+    (tmp_path / "trainer_state.json").write_text(json.dumps({"global_step": 4, "epoch": 0.5}))
+    torch.save(scheduler(), tmp_path / "scheduler.pt")
+    dcp.save({"model": weights()}, checkpoint_id=tmp_path / "pytorch_model_fsdp_0", no_dist=True)
+    dcp.save({"optimizer": optimizer()}, checkpoint_id=tmp_path / "optimizer_0", no_dist=True)
+    facts = read_checkpoint(str(tmp_path))
+    assert facts.layout == "hf_trainer"
+    assert facts.states[StateKind.MODEL].where == "pytorch_model_fsdp_0/.metadata: model"
+    assert facts.states[StateKind.OPTIMIZER].where == "optimizer_0/.metadata: optimizer"
+    assert facts.optimizers[0].bloat_ratio == pytest.approx(1.0)
+
+
+def test_a_trainer_folder_of_deepspeed(tmp_path: Path) -> None:
+    """ZeRO's files below the Trainer's are found, and the remedies are the Trainer's."""
+    _deepspeed(tmp_path)
+    (tmp_path / "trainer_state.json").write_text(json.dumps({"global_step": 4, "epoch": 0.5}))
+    facts = read_checkpoint(str(tmp_path))
+    assert facts.layout == "hf_trainer"
+    assert facts.states[StateKind.OPTIMIZER].status is PresenceStatus.PRESENT
+    assert facts.states[POSITION].detail is PresenceDetail.DERIVED
+
+
+def test_torchtitan(tmp_path: Path) -> None:
+    """Weights at the top level of a DCP folder, beside flat names of an optimizer."""
+    adam = optimizer()
+    flat = {f"state.0.weight.{key}": value for key, value in adam["state"][0].items()}
+    state = {**weights(), "optimizer": flat, "train_state": {"step": torch.tensor(4)}}
+    dcp.save(state, checkpoint_id=tmp_path, no_dist=True)
+    facts = read_checkpoint(str(tmp_path))
+    present = {kind.value for kind, p in facts.states.items() if p.status is PresenceStatus.PRESENT}
+    assert facts.layout == "torchtitan"
+    assert present == {"model", "optimizer", "step"}
 
 
 def test_every_layout_has_a_case() -> None:
