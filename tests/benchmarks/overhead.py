@@ -66,7 +66,7 @@ def main() -> None:
         f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores; "
         f"`python -m tests.benchmarks.overhead {' '.join(sys.argv[1:])}`.",
         "",
-        "| step without the agent | pairs | step with over without: median (all) | the agent's own time per step |",
+        "| step without the agent | pairs | step with over without: median (all) | hooks per step |",
         "|---|---|---|---|",
     ]
     for width, steps in LENGTHS:

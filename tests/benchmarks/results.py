@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
-HEAD = "# Measured\n\nWritten by the scripts in this folder; each section says when, where and by what command.\n"
+HEAD = "# Measured\n\nWritten by the scripts of this folder; each section says when and by what command.\n"
 
 
 def write_section(title: str, body: str, path: Path = RESULTS) -> None:

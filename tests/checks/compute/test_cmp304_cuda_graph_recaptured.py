@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from ckpt_doctor import doctor
 from ckpt_doctor.checks.engine import judge
+from ckpt_doctor.facts.policy import Policy
 from tests.builders import control, event, make_case, resumed
+
+RECORDED = Path(__file__).resolve().parents[3] / "fixtures" / "recordings" / "cuda_graph_recaptured"
 
 
 def test_captures_in_the_window_with_slower_steps() -> None:
@@ -24,3 +30,14 @@ def test_captures_of_the_start_are_normal() -> None:
     """Graphs have to be captured once."""
     after = resumed(events=[event("graph_capture", i, 0.5) for i in range(3)])
     assert judge(make_case(control(), after))[0] == ()
+
+
+def test_a_recorded_run_that_captures_every_fourth_step() -> None:
+    """The real hooks on torch's own class, over a stand-in for the CUDA runtime, give the verdict."""
+    report = doctor.compare(str(RECORDED / "before"), str(RECORDED / "after"), Policy())
+    assert report.verdict.cause == "CMP304"
+    comparison = report.comparison
+    assert comparison is not None
+    captures = len(comparison.after.events_within("graph_capture"))
+    assert abs(captures - comparison.after.steps / 4) <= 1
+    assert not comparison.before.events_within("graph_capture")
