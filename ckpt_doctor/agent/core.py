@@ -64,6 +64,7 @@ class Agent:
         self._clock = PartClock()
         self._clock.start(self._started_s)
         self.push, self.pop, self.pop_into = self._clock.push, self._clock.pop, self._clock.pop_into
+        self.inside = self._clock.inside
         self._thread = threading.main_thread().ident
         self._pid = os.getpid()
         self._output: _Output | None = None

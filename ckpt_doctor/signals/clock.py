@@ -51,6 +51,10 @@ class PartClock:
         """How many parts are open."""
         return len(self._outer)
 
+    def inside(self, part: int) -> bool:
+        """Whether a part has been started and not ended, interrupted or not."""
+        return part in self._outer[1:] or (bool(self._outer) and part == self._running)
+
     def unwind(self, depth: int) -> None:
         """End parts until ``depth`` are open: an exception may have skipped their ends."""
         while len(self._outer) > depth:

@@ -38,6 +38,9 @@ class Recorder(Protocol):
     def pop_into(self, part: int) -> None:
         """End the innermost part; outside all parts, ``part`` is running from now on."""
 
+    def inside(self, part: int) -> bool:
+        """Whether a part has been started and not ended, interrupted or not."""
+
     def in_training_thread(self) -> bool:
         """Whether the caller runs in the thread that trains: only its time is the step's."""
 

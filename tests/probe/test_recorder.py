@@ -103,7 +103,6 @@ def test_a_command_that_is_not_there(tmp_path: Path) -> None:
     assert run_recorded([sys.executable, "-c", ""], tmp_path / "rec") == 0
 
 
-@pytest.mark.long
 def test_torchrun(tmp_path: Path) -> None:
     """Two ranks are two records of one recording."""
     pytest.importorskip("torch.distributed")

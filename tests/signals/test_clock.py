@@ -116,6 +116,22 @@ def test_a_step_may_end_inside_a_part() -> None:
     assert totals[BACKWARD] >= SPAN_S
 
 
+def test_inside() -> None:
+    """A part is open from its start to its end, also while another interrupts it."""
+    clock, _ = started()
+    assert not clock.inside(REST)
+    clock.push(DATA_WAIT)
+    clock.push(GC)
+    assert clock.inside(DATA_WAIT)
+    assert clock.inside(GC)
+    clock.pop()
+    assert clock.inside(DATA_WAIT)
+    assert not clock.inside(GC)
+    clock.pop_into(FORWARD)
+    assert not clock.inside(DATA_WAIT)
+    assert not clock.inside(FORWARD)
+
+
 def test_parts_whose_end_was_skipped() -> None:
     """Going back to an earlier depth ends all that was started since."""
     clock, _ = started()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from time import perf_counter
 from types import ModuleType
 from typing import Any
 
 from ckpt_doctor.signals.caller import user_line
-from ckpt_doctor.signals.clock import SAVING
+from ckpt_doctor.signals.clock import DATA_WAIT, SAVING
 from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (
@@ -54,8 +55,6 @@ _inside = [False]
 
 def install(recorder: Recorder, module: ModuleType) -> None:
     """Wrap the module's saving and loading functions, wherever they are handed out."""
-    import sys
-
     name = module.__name__
     owners = [module, *(sys.modules[p] for p in PACKAGES[name] if p in sys.modules)]
     for signal, functions in (("save", SAVES.get(name, {})), ("load", LOADS.get(name, {}))):
@@ -74,7 +73,7 @@ def _wrapper(
             path = _path(args, kwargs, place)
             if signal == "save" and path is not None:
                 recorder.about_to_write(path)
-            if _inside[0] or not recorder.in_training_thread():
+            if _inside[0] or not recorder.in_training_thread() or _reads_samples(recorder):
                 return original(*args, **kwargs)
             _inside[0] = True
             start = perf_counter()
@@ -91,6 +90,13 @@ def _wrapper(
         return timed
 
     return make
+
+
+def _reads_samples(recorder: Recorder) -> bool:
+    """Whether a data set is reading: samples may lie in files of the same format as checkpoints."""
+    data = sys.modules.get("torch.utils.data")
+    in_worker = data is not None and data.get_worker_info() is not None
+    return in_worker or recorder.inside(DATA_WAIT)
 
 
 def _path(args: tuple[Any, ...], kwargs: dict[str, Any], place: tuple[int, str]) -> str | None:

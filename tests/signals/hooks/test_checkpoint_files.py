@@ -76,6 +76,23 @@ step()
 """
 )
 
+SAMPLES = (
+    MODEL
+    + """
+from torch.utils.data import DataLoader, Dataset
+for index in range(8):
+    torch.save(torch.rand(8), f"{{index}}.pt")
+step()
+class Files(Dataset):
+    def __len__(self):
+        return 8
+    def __getitem__(self, index):
+        return torch.load(f"{{index}}.pt")
+for x in DataLoader(Files(), batch_size=2, num_workers={workers}):
+    step()
+"""
+)
+
 
 def told(recorded: Recorded, signal: str) -> list[tuple[int, str | None, str]]:
     """Step, file name and function of each save or load."""
@@ -147,3 +164,17 @@ def test_saving_in_a_thread(train: Train) -> None:
     assert recorded.process.returncode == 0, recorded.process.stderr
     assert sum(recorded.steps.parts["saving"]) == 0
     check_parts(recorded.steps)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_samples_in_files(train: Train, workers: int) -> None:
+    """A data set that reads its samples with torch.load loads no checkpoint: it makes the step wait."""
+    recorded = train(SAMPLES.format(workers=workers))
+    assert len(recorded.steps) == 5
+    assert len(told(recorded, "save")) == 8
+    assert told(recorded, "load") == []
+    assert sum(recorded.steps.parts["saving"][1:]) == 0
+    assert min(recorded.steps.parts["data_wait"][1:]) > 0
+    assert [path.name for path in recorded.folder.glob(f"rank{recorded.number:05d}-*")] == [
+        f"rank{recorded.number:05d}-{recorded.rank.pid}.jsonl"
+    ]
