@@ -29,6 +29,9 @@ Outcome = Found | Sequence[Found] | CannotTell | None
 HEADINGS: tuple[str, ...] = ("What it means", "How it is measured", "How to fix it", "When it is wrong")
 """Headings that every rule's docstring has, in this order, each underlined with dashes."""
 
+_CHECKPOINT_FAMILY = "state"
+"""Folder of the rules that need nothing but a checkpoint."""
+
 _MODULE_NAME = re.compile(r"(?P<code>(?:sta|dat|cmp|hst|wrk|msr)\d{3})_(?P<name>[a-z0-9_]+)")
 
 
@@ -47,21 +50,21 @@ class Rule:
         return hasattr(self.module, "find_rest")
 
 
-@cache
 def catalogue() -> tuple[Rule, ...]:
     """All rules, by code.
 
     Raises:
         ValueError: A module in a rule folder is not a well-formed rule.
     """
-    return tuple(sorted(_scan(), key=lambda rule: rule.code))
+    rules = (rule for family in _families() for rule in _rules_of(family))
+    return tuple(sorted(rules, key=lambda rule: rule.code))
 
 
 def judge(case: Case) -> tuple[tuple[Finding, ...], tuple[NotEvaluated, ...]]:
     """Put a case to every rule; findings are in the order of the rules."""
     findings: list[Finding] = []
     unknown: list[NotEvaluated] = []
-    for rule in sorted(catalogue(), key=lambda rule: (rule.asked_last, rule.code)):
+    for rule in sorted(_rules_for(case), key=lambda rule: (rule.asked_last, rule.code)):
         outcome = rule.module.find_rest(case, tuple(findings)) if rule.asked_last else rule.module.find(case)
         if isinstance(outcome, CannotTell):
             unknown.append(NotEvaluated(rule.code, outcome.why))
@@ -70,13 +73,25 @@ def judge(case: Case) -> tuple[tuple[Finding, ...], tuple[NotEvaluated, ...]]:
     return tuple(findings), tuple(unknown)
 
 
-def _scan() -> Iterable[Rule]:
-    for family in pkgutil.iter_modules(checks.__path__, f"{checks.__name__}."):
-        if not family.ispkg:
-            continue
-        package = importlib.import_module(family.name)
-        for info in pkgutil.iter_modules(package.__path__):
-            yield _load(f"{family.name}.{info.name}", info.name)
+def _rules_for(case: Case) -> Iterable[Rule]:
+    """The rules that concern a case: without a comparison of runs only those about checkpoints.
+
+    The others could say nothing, and importing them takes longer than judging.
+    """
+    families = _families() if case.comparison is not None else (_CHECKPOINT_FAMILY,)
+    return (rule for family in families for rule in _rules_of(family))
+
+
+@cache
+def _families() -> tuple[str, ...]:
+    return tuple(info.name for info in pkgutil.iter_modules(checks.__path__) if info.ispkg)
+
+
+@cache
+def _rules_of(family: str) -> tuple[Rule, ...]:
+    package = importlib.import_module(f"{checks.__name__}.{family}")
+    modules = pkgutil.iter_modules(package.__path__)
+    return tuple(_load(f"{package.__name__}.{info.name}", info.name) for info in modules)
 
 
 def _load(path: str, name: str) -> Rule:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ckpt_doctor import doctor
-from ckpt_doctor.cli import progress
-from ckpt_doctor.cli.exit_codes import ExitCode
-from ckpt_doctor.cli.messages import tell
+from ckpt_doctor.cli import inspection
 from ckpt_doctor.cli.options import FailOn, FormatName, Ignored, OutputFiles, Required
-from ckpt_doctor.cli.output import Destinations
-from ckpt_doctor.cli.policy import project_policy
 
 _EXAMPLES = """\b
 Examples:
@@ -44,12 +38,12 @@ def inspect(
     checkpoint is executed, no tensor is read and torch is not imported, so that files of any size
     and from anyone take a fraction of a second.
     """
-    destinations = Destinations(format_name, output)
-    policy = project_policy(Path.cwd(), required=required or (), ignored=ignored or (), fail_on=fail_on)
-    with progress.shown() as show:
-        show("reading", None)
-        report, errors = doctor.inspect(paths, policy)
-    code = destinations.deliver(report, policy) if report.checkpoints else ExitCode.COULD_NOT_RUN
-    for error in errors:
-        tell(error)
-    raise typer.Exit(ExitCode.COULD_NOT_RUN if errors else code)
+    code = inspection.run(
+        paths,
+        format_name,
+        output=output or (),
+        required=required or (),
+        ignored=ignored or (),
+        fail_on=fail_on,
+    )
+    raise typer.Exit(code)

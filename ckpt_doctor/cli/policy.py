@@ -20,7 +20,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ckpt_doctor.checks.engine import catalogue
 from ckpt_doctor.errors import UsageError
 from ckpt_doctor.facts.policy import Policy
 from ckpt_doctor.facts.report import Severity
@@ -128,6 +127,8 @@ def _known_states(names: Sequence[str]) -> frozenset[str]:
 def _known_rules(codes: Sequence[str]) -> frozenset[str]:
     if not codes:
         return frozenset()
+    from ckpt_doctor.checks.engine import catalogue
+
     known = {rule.code for rule in catalogue()}
     for code in codes:
         if code.upper() not in known:

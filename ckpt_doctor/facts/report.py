@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from ckpt_doctor.facts.checkpoint import CheckpointFacts
-from ckpt_doctor.facts.comparison import Comparison, Shape
+if TYPE_CHECKING:
+    from ckpt_doctor.facts.checkpoint import CheckpointFacts
+    from ckpt_doctor.facts.comparison import Comparison, Shape
 
 SCHEMA_VERSION = 1
 

@@ -9,8 +9,8 @@ from typing import NoReturn
 import pytest
 
 from ckpt_doctor import __version__, doctor
-from ckpt_doctor.cli import app
 from ckpt_doctor.cli.exit_codes import ExitCode
+from ckpt_doctor.cli.settings import Settings
 from ckpt_doctor.errors import CkptDoctorError, ScriptError
 from tests.cli.conftest import Cli
 
@@ -145,4 +145,4 @@ def test_settings_do_not_outlive_a_command(cli: Cli, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(doctor, "compare", failing(CkptDoctorError("no")))
     assert "Traceback" in cli("--debug", "compare", "--before", "a", "--after", "b").err
     assert "Traceback" not in cli("compare", "--before", "a", "--after", "b").err
-    assert app.Settings().debug is False
+    assert Settings().debug is False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer.main
 
-from ckpt_doctor.cli.app import app
+from ckpt_doctor.cli.commands import app
 
 REPORT = {"--format", "-f", "--output", "-o", "--fail-on", "--ignore"}
 OPTIONS: dict[str, set[str]] = {
