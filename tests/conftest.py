@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import psutil
 import pytest
@@ -54,17 +56,24 @@ def train(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Train]:
 
 
 @pytest.fixture
-def nothing_left() -> Iterator[None]:
-    """Check that no process of the test outlives it."""
+def nothing_left(tmp_path: Path) -> Iterator[None]:
+    """Check that no process outlives the test: none below this one, and none in the test's folder."""
     before = {process.pid for process in psutil.Process().children(recursive=True)}
     yield
-    after = psutil.Process().children(recursive=True)
-    left = [process for process in after if process.pid not in before and _lives(process)]
-    assert not left
+    below = {process.pid for process in psutil.Process().children(recursive=True) if _lives(process)}
+    inside = {process.pid for process in psutil.process_iter() if _works_in(process, tmp_path)}
+    assert (below | inside) - before - {os.getpid()} == set()
 
 
 def _lives(process: psutil.Process) -> bool:
     try:
         return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def _works_in(process: psutil.Process, folder: Path) -> bool:
+    try:
+        return folder in (Path(process.cwd()), *Path(process.cwd()).parents)
     except psutil.Error:
         return False

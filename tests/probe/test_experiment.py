@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 import sys
 from collections.abc import Callable
@@ -30,6 +31,9 @@ print("begins", file=sys.stderr)
 if fault == "exit":
     print("it cannot go on", file=sys.stderr)
     sys.exit(7)
+if fault == "settings":
+    names = ("OMP_NUM_THREADS", "MALLOC_TRIM_THRESHOLD_", "PET_MASTER_PORT", "CKPT_DOCTOR_RECORDING")
+    sys.exit(str([os.environ.get(name) for name in names]))
 if fault == "hang":
     while True:
         pass
@@ -47,7 +51,11 @@ step = 0
 resume = args.resume
 if fault == "auto" and os.path.exists("out/last.pt"):
     resume = "out/last.pt"
-if resume and fault != "forgetful":
+if resume and fault == "pickle":
+    import pickle
+    with open(resume, "rb") as file:
+        step = pickle.load(file)["step"]
+elif resume and fault != "forgetful":
     state = torch.load(resume)
     model.load_state_dict(state["model"])
     optimizer.load_state_dict(state["optimizer"])
@@ -64,7 +72,12 @@ while step < args.steps:
     if step == 6 and fault != "unsaved":
         path = "kept/old.pt" if fault == "save over" else "out/last.pt"
         state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}
-        torch.save(state, path)
+        if fault == "pickle":
+            import pickle
+            with open("out/state.pkl", "wb") as file:
+                pickle.dump({k: v for k, v in state.items() if k == "step"} | {"pad": bytes(500)}, file)
+        else:
+            torch.save(state, path)
 """
 
 PRECIOUS = "nobody may touch this"
@@ -135,6 +148,16 @@ def test_a_command_that_is_not_there(folder: Path, nothing_left: None) -> None:
     request = ProbeRequest(command=("no-such-command",))
     with pytest.raises(ScriptError, match="no-such-command: No such file or directory"):
         run(request, lambda what, done: None)
+
+
+def test_the_settings_of_both_runs(probe: Probe) -> None:
+    """Threads, a steady heap and the recording reach the script through its environment."""
+    error = refusal(probe, ScriptError, "--fault", "settings", threads=3, steady_heap=True)
+    threads, trim, port, recording = ast.literal_eval(error.tail[-1])
+    assert (threads, trim, port) == ("3", "1073741824", None)
+    assert recording.endswith("before")
+    error = refusal(probe, ScriptError, "--fault", "settings", output=Path("second"))
+    assert ast.literal_eval(error.tail[-1])[:2] == ["1", None]
 
 
 def test_a_script_that_hangs(probe: Probe) -> None:
@@ -218,6 +241,17 @@ def test_a_script_that_ends_after_its_save_and_resumes_itself(probe: Probe, fold
     assert (before.meta.ended_by, before.meta.exit_code) == ("itself", 0)
     assert (steps_of(before), steps_of(after)) == (7, 1)
     assert next(after.ranks[0].events_of("load")).step == 0
+
+
+def test_a_script_that_saves_in_its_own_way(probe: Probe, folder: Path) -> None:
+    """A glob names what it saves, and reading it again counts as the load."""
+    outcome = probe(
+        *("--fault", "pickle"), checkpoint_path="out/*.pkl", resume_args="--resume {checkpoint}", steps=20
+    )
+    before, after = records(outcome)
+    assert outcome.checkpoint == folder / "out/state.pkl"
+    assert steps_of(before) > 6
+    assert steps_of(after) > 1
 
 
 def test_alternating_runs_from_a_given_checkpoint(probe: Probe, folder: Path) -> None:

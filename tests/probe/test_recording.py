@@ -34,9 +34,12 @@ def test_the_header_is_there_first(tmp_path: Path) -> None:
 def test_lines_of_several_threads_stay_whole(tmp_path: Path) -> None:
     """Samples and turns may come from any thread."""
     writer = RecordingWriter(tmp_path / "r", [], None, {})
-    threads = [
-        threading.Thread(target=lambda: [writer.add_sample(None, HOST) for _ in range(50)]) for _ in range(4)
-    ]
+
+    def write() -> None:
+        for _ in range(50):
+            writer.add_sample(None, HOST)
+
+    threads = [threading.Thread(target=write) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
