@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import jsonschema
+import psutil
 import pytest
 
 from ckpt_doctor import report
@@ -107,6 +110,29 @@ def test_optimizer_state_in_double_precision(tmp_path: Path, nothing_left: None)
     assert found["verdict"]["side"] == "compute"
     assert found["findings"][0]["code"] == "CMP305"
     check_budget(found)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_doctor_that_is_interrupted(tmp_path: Path, nothing_left: None, number: signal.Signals) -> None:
+    """Ctrl-C, a scheduler's SIGTERM or even SIGKILL leave no process of the script's behind."""
+    (tmp_path / "train.py").write_text(
+        "import os\nif os.fork() == 0: os.setsid()\n"
+        "open(f'started-{os.getpid()}', 'w').close()\nwhile True: pass\n"
+    )
+    command = [sys.executable, "-m", "ckpt_doctor", "probe", "train.py"]
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while len(list(tmp_path.glob("started-*"))) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode not in (0, 1, 3)
+    assert "Traceback" not in errors
+    pids = [int(path.name.split("-")[1]) for path in tmp_path.glob("started-*")]
+    while any(psutil.pid_exists(pid) for pid in pids):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 @pytest.mark.long
