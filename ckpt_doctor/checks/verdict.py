@@ -8,11 +8,13 @@ clock shows, on a busy machine or in few steps, is inconclusive.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ckpt_doctor import units
-from ckpt_doctor.checks import blame
-from ckpt_doctor.facts.comparison import Comparison
 from ckpt_doctor.facts.report import Case, Confidence, Finding, Severity, Side, Status, Verdict
+
+if TYPE_CHECKING:
+    from ckpt_doctor.facts.comparison import Comparison
 
 UNEXPLAINED = ("DAT209", "CMP319")
 """Rules that say that the cause is not established."""
@@ -121,6 +123,8 @@ def _speed(comparison: Comparison, findings: Sequence[Finding]) -> tuple[Status,
 
 def _doubt(comparison: Comparison, findings: Sequence[Finding]) -> str | None:
     """Why the measurement does not say that the runs are equally fast; None where it does."""
+    from ckpt_doctor.checks import blame
+
     ratio = comparison.ratio
     if any(f.code == HEAP for f in findings):
         return None
@@ -138,6 +142,8 @@ def _doubt(comparison: Comparison, findings: Sequence[Finding]) -> str | None:
 
 
 def _next_step(comparison: Comparison) -> str:
+    from ckpt_doctor.checks import blame
+
     if blame.contended(comparison):
         return "Repeat on a quiet machine, or with --threads 1 for both arms."
     if not comparison.paired:

@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 
 from ckpt_doctor.facts.run import Event, RankRecord, RunRecord, SourceLine
-
-
-class Shape(str, Enum):
-    """How a slowdown runs over the steps after the resume."""
-
-    NONE = "none"
-    ONE_TIME = "one-time"
-    DECAYING = "decaying"
-    STEADY = "steady"
-    PERIODIC = "periodic"
-    GROWING = "growing"
+from ckpt_doctor.facts.shape import Shape as Shape
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ckpt_doctor.facts.checkpoint import CheckpointFacts
-    from ckpt_doctor.facts.comparison import Comparison, Shape
+    from ckpt_doctor.facts.comparison import Comparison
+    from ckpt_doctor.facts.shape import Shape
 
 SCHEMA_VERSION = 1
 

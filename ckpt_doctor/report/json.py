@@ -9,20 +9,22 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ckpt_doctor import __version__
 from ckpt_doctor.facts.checkpoint import CheckpointFacts, OptimizerFacts
-from ckpt_doctor.facts.comparison import (
-    Comparison,
-    Contention,
-    Interference,
-    Interval,
-    OrderCheck,
-    StartCost,
-    Window,
-)
 from ckpt_doctor.facts.report import Evidence, Finding, Report
+
+if TYPE_CHECKING:
+    from ckpt_doctor.facts.comparison import (
+        Comparison,
+        Contention,
+        Interference,
+        Interval,
+        OrderCheck,
+        StartCost,
+        Window,
+    )
 
 SUFFIXES = (".json",)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from ckpt_doctor import units
 from ckpt_doctor.facts.checkpoint import CheckpointFacts
-from ckpt_doctor.facts.comparison import Comparison, PartDelta, Shape, StartCost
 from ckpt_doctor.facts.report import (
     Confidence,
     Finding,
@@ -17,9 +17,13 @@ from ckpt_doctor.facts.report import (
     Side,
     Status,
 )
+from ckpt_doctor.facts.shape import Shape
 from ckpt_doctor.facts.states import PresenceStatus
 from ckpt_doctor.report import wording
 from ckpt_doctor.report.terminal.screen import Cell, Column, Screen
+
+if TYPE_CHECKING:
+    from ckpt_doctor.facts.comparison import Comparison, PartDelta, StartCost
 
 SUFFIXES = (".txt",)
 

@@ -40,8 +40,8 @@ from ckpt_doctor.checks.checkpoints import (
     severity,
 )
 from ckpt_doctor.facts.checkpoint import CheckpointFacts
-from ckpt_doctor.facts.comparison import Shape
 from ckpt_doctor.facts.report import CannotTell, Case, Evidence, Found, Severity, Side
+from ckpt_doctor.facts.shape import Shape
 from ckpt_doctor.facts.states import PresenceDetail, StateKind
 
 KIND = StateKind.DATALOADER_POSITION

@@ -29,8 +29,8 @@ from __future__ import annotations
 
 from ckpt_doctor.checks.checkpoints import SOURCE
 from ckpt_doctor.facts.checkpoint import CheckpointFacts, OptimizerFacts
-from ckpt_doctor.facts.comparison import Shape
 from ckpt_doctor.facts.report import CannotTell, Case, Evidence, Found, Severity, Side
+from ckpt_doctor.facts.shape import Shape
 
 WARNING_RATIO = 1.3
 """Above what padding and alignment make of it (at most 1.05 in sharded optimizers)."""

@@ -29,8 +29,8 @@ from collections.abc import Mapping
 
 from ckpt_doctor.checks.checkpoints import SOURCE
 from ckpt_doctor.facts.checkpoint import CheckpointFacts, OptimizerFacts
-from ckpt_doctor.facts.comparison import Shape
 from ckpt_doctor.facts.report import Case, Evidence, Found, Severity, Side
+from ckpt_doctor.facts.shape import Shape
 
 
 def find(case: Case) -> tuple[Found, ...] | None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from ckpt_doctor import units
-from ckpt_doctor.facts.comparison import Interval, Shape
 from ckpt_doctor.facts.report import Evidence, Finding, Report, Severity, Status
+from ckpt_doctor.facts.shape import Shape
+
+if TYPE_CHECKING:
+    from ckpt_doctor.facts.comparison import Interval
 
 
 def by_cost(report: Report) -> tuple[Finding, ...]:
