@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.up-to-date
-EXTRAS := dev,frameworks
+EXTRAS := dev,frameworks,remote
 
 # One thread, and heap thresholds that do not move: without them identical code differs by tens of
 # per cent from process to process. 32 MiB is the largest threshold for mmap that glibc accepts;
@@ -12,7 +12,7 @@ EXTRAS := dev,frameworks
 STEADY := OMP_NUM_THREADS=1 MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=1073741824
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint types format matrix bench readme clean
+.PHONY: help setup demo test test-all lint types format matrix bench fuzz readme clean
 
 help:  ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip --version || $(PYTHON) -m pip --python $(BIN)/python install pip
 	$(BIN)/python -m pip install -c constraints.txt torch
 	$(BIN)/python -m pip install -c constraints.txt -e ".[$(EXTRAS)]"
+	$(BIN)/python -m compileall -q ckpt_doctor
 	touch $@
 
 # The demo's script has a fault on purpose, so exit code 1 (findings) is its success.
@@ -53,6 +54,9 @@ matrix: $(STAMP)  ## Probe every script of fixtures/scripts and print the confus
 
 bench: $(STAMP)  ## Measure inspect, the agent's overhead and false alarms (long)
 	$(STEADY) $(BIN)/python -m tests.benchmarks
+
+fuzz: $(STAMP)  ## Damage real checkpoints in 10 000 ways and inspect each (long)
+	$(BIN)/python -m tests.readers.fuzz 10000
 
 readme: $(STAMP)  ## Put the demo's real output into README.md
 	$(BIN)/python -m tests.structure.readme

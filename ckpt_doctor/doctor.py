@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ckpt_doctor.checks import engine, verdict
@@ -13,6 +12,8 @@ from ckpt_doctor.facts.policy import Policy
 from ckpt_doctor.facts.report import Case, Report
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ckpt_doctor.probe.request import ProbeRequest
     from ckpt_doctor.probe.turns import Progress
 

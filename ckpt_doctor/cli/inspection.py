@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ckpt_doctor import doctor
 from ckpt_doctor.cli import progress
@@ -11,7 +12,11 @@ from ckpt_doctor.cli.exit_codes import ExitCode
 from ckpt_doctor.cli.messages import tell
 from ckpt_doctor.cli.output import Destinations
 from ckpt_doctor.cli.policy import project_policy
-from ckpt_doctor.facts.report import Severity
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ckpt_doctor.facts.report import Severity
 
 
 def run(
@@ -37,7 +42,7 @@ def run(
         UsageError: An option holds something that does not exist.
     """
     destinations = Destinations(format_name, output)
-    policy = project_policy(Path.cwd(), required=required, ignored=ignored, fail_on=fail_on)
+    policy = project_policy(os.getcwd(), required=required, ignored=ignored, fail_on=fail_on)
     with progress.shown() as show:
         show("reading", None)
         report, errors = doctor.inspect(paths, policy)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ckpt_doctor.cli.exit_codes import exit_code
 from ckpt_doctor.errors import UsageError
 from ckpt_doctor.facts.policy import Policy
 from ckpt_doctor.facts.report import Report
 from ckpt_doctor.report import Format, format_for_suffix, format_names, load_format
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _PIPE_WIDTH = 80
 
@@ -64,6 +66,8 @@ def write_out(text: str) -> None:
 
 def terminal_width() -> int:
     """Columns of the terminal (COLUMNS wins), 80 where there is none."""
+    import shutil
+
     return shutil.get_terminal_size((_PIPE_WIDTH, 24)).columns
 
 
@@ -75,6 +79,8 @@ def wants_colour() -> bool:
 
 
 def _for_terminal(fmt: Format, report: Report) -> str:
+    if not fmt.is_for_terminals:
+        return fmt.render(report, width=_PIPE_WIDTH, colour=False)
     return fmt.render(report, width=terminal_width(), colour=wants_colour())
 
 

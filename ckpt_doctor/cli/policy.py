@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import re
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ckpt_doctor.errors import UsageError
@@ -32,7 +32,7 @@ _HEADER = re.compile(rf"^\s*\[{re.escape(TABLE)}\]", re.MULTILINE)
 
 
 def project_policy(
-    folder: Path,
+    folder: str | os.PathLike[str],
     *,
     required: Sequence[str] = (),
     ignored: Sequence[str] = (),
@@ -66,18 +66,27 @@ def project_policy(
     )
 
 
-def _nearest_table(folder: Path) -> tuple[Path | None, Mapping[str, Any]]:
-    for candidate in (folder, *folder.parents):
-        path = candidate / "pyproject.toml"
-        if not path.is_file():
+def _nearest_table(folder: str | os.PathLike[str]) -> tuple[str | None, Mapping[str, Any]]:
+    for candidate in _upwards(os.fspath(folder)):
+        path = os.path.join(candidate, "pyproject.toml")
+        if not os.path.isfile(path):
             continue
-        text = path.read_text(encoding="utf-8", errors="replace")
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
         if _HEADER.search(text):
             return path, _table(text, path)
     return None, {}
 
 
-def _table(text: str, path: Path) -> Mapping[str, Any]:
+def _upwards(folder: str) -> Iterator[str]:
+    """The folder and all above it."""
+    yield folder
+    while (above := os.path.dirname(folder)) != folder:
+        yield above
+        folder = above
+
+
+def _table(text: str, path: str) -> Mapping[str, Any]:
     name = next((name for name in ("tomllib", "tomli") if importlib.util.find_spec(name)), None)
     if name is None:
         raise UsageError(
@@ -93,21 +102,21 @@ def _table(text: str, path: Path) -> Mapping[str, Any]:
     return table
 
 
-def _strings(table: Mapping[str, Any], key: str, path: Path | None) -> list[str]:
+def _strings(table: Mapping[str, Any], key: str, path: str | None) -> list[str]:
     value = table.get(key, [])
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise UsageError(f"{path}: {key} in [{TABLE}] is not a list of strings")
     return value
 
 
-def _flag(table: Mapping[str, Any], key: str, path: Path | None) -> bool:
+def _flag(table: Mapping[str, Any], key: str, path: str | None) -> bool:
     value = table.get(key, False)
     if not isinstance(value, bool):
         raise UsageError(f"{path}: {key} in [{TABLE}] is neither true nor false")
     return value
 
 
-def _severity(value: object, path: Path | None) -> Severity:
+def _severity(value: object, path: str | None) -> Severity:
     names = [severity.value for severity in Severity]
     if value not in names:
         raise UsageError(

@@ -25,6 +25,11 @@ class Format:
     suffixes: tuple[str, ...]
     module: ModuleType
 
+    @property
+    def is_for_terminals(self) -> bool:
+        """Whether the width of a terminal and its colours matter."""
+        return "width" in inspect.signature(self.module.render).parameters
+
     def render(self, report: Report, *, width: int, colour: bool) -> str:
         """The report in this format.
 
@@ -33,9 +38,7 @@ class Format:
             width: Columns of the terminal; formats that are no text for terminals ignore it.
             colour: Whether colour is wanted, likewise.
         """
-        options: dict[str, object] = {}
-        if "width" in inspect.signature(self.module.render).parameters:
-            options = {"width": width, "colour": colour}
+        options: dict[str, object] = {"width": width, "colour": colour} if self.is_for_terminals else {}
         text = self.module.render(report, **options)
         assert isinstance(text, str)
         return text

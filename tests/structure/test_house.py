@@ -38,7 +38,7 @@ def test_tests_mirror_the_source() -> None:
     for path in tracked():
         if path.parts[0] != "tests" or not path.name.startswith("test_"):
             continue
-        if path.parts[1] in ("structure", "benchmarks", "end_to_end"):
+        if path.parts[1] in ("structure", "benchmarks", "end_to_end", "fixtures"):
             continue
         folder = "/".join(path.parent.parts[1:])
         module = "/".join(filter(None, (folder, path.stem.removeprefix("test_"))))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ckpt_doctor import units
@@ -94,6 +93,8 @@ def place(finding: Finding, report: Report) -> str | None:
     """The line of the user's source as ``train.py:42``, relative to where the script ran if it lies there."""
     if finding.location is None:
         return None
+    from pathlib import PurePath
+
     file = PurePath(finding.location.file)
     cwd = report.comparison.after.run.meta.cwd if report.comparison is not None else None
     if cwd is not None and file.is_relative_to(cwd):
