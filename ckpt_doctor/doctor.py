@@ -9,13 +9,16 @@ from ckpt_doctor.checks import engine, verdict
 from ckpt_doctor.errors import CheckpointError, InputError
 from ckpt_doctor.facts.checkpoint import CheckpointFacts
 from ckpt_doctor.facts.policy import Policy
-from ckpt_doctor.facts.report import Case, Report
+from ckpt_doctor.facts.report import Case, Finding, Report
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ckpt_doctor.probe.request import ProbeRequest
     from ckpt_doctor.probe.turns import Progress
+
+
+_TWO_OF_A_KIND = "compare takes two recordings, made by record or probe, or two checkpoints"
 
 
 def inspect(paths: Sequence[str], policy: Policy) -> tuple[Report, tuple[CheckpointError, ...]]:
@@ -37,11 +40,18 @@ def inspect(paths: Sequence[str], policy: Policy) -> tuple[Report, tuple[Checkpo
 
 
 def compare(before: str, after: str, policy: Policy) -> Report:
-    """Compare two recordings and name what makes the second one slower.
+    """Compare two recordings and name what makes the second one slower, or two checkpoints.
 
     Raises:
-        InputError: One of them cannot be read, or they hold too little to compare.
+        InputError: One of them cannot be read, they are not of a kind, or hold too little to compare.
     """
+    from ckpt_doctor.readers.recordings import is_recording
+
+    recordings = [path for path in (before, after) if is_recording(path)]
+    if not recordings:
+        return _compare_checkpoints(before, after, policy)
+    if len(recordings) == 1:
+        raise InputError(f"{recordings[0]} is a recording and the other is none", hint=_TWO_OF_A_KIND)
     return _compare("compare", before, after, policy, warnings=())
 
 
@@ -75,17 +85,32 @@ def record(command: Sequence[str], output: Path) -> int:
 
 
 def _compare(command: str, before: str, after: str, policy: Policy, warnings: Sequence[str]) -> Report:
-    from ckpt_doctor.readers.recordings import is_recording, read_recording
+    from ckpt_doctor.readers.recordings import read_recording
     from ckpt_doctor.stats.comparison import compare_runs
 
-    for path in (before, after):
-        if not is_recording(path):
-            raise InputError(f"{path}: this is no recording", hint="give two folders made by record or probe")
     comparison = compare_runs(read_recording(before), read_recording(after))
     checkpoints, notes = _checkpoint_between(comparison.after.run.meta.checkpoint)
     case = Case(comparison=comparison, checkpoints=checkpoints, required=policy.required)
     context = {"before": before, "after": after}
     return _report(command, case, policy, warnings=(*warnings, *notes), context=context)
+
+
+def _compare_checkpoints(before: str, after: str, policy: Policy) -> Report:
+    from ckpt_doctor.readers.inspection import read_checkpoint
+    from ckpt_doctor.stats.checkpoints import compare_checkpoints
+
+    try:
+        earlier, later = read_checkpoint(before), read_checkpoint(after)
+    except CheckpointError as error:
+        raise InputError(
+            f"{error.what}; it is no recording either", hint=error.hint or _TWO_OF_A_KIND
+        ) from error
+    case = Case(
+        checkpoints=(earlier, later),
+        required=policy.required,
+        checkpoint_comparison=compare_checkpoints(earlier, later),
+    )
+    return _report("compare", case, policy, context={"before": before, "after": after})
 
 
 def _checkpoint_between(path: str | None) -> tuple[tuple[CheckpointFacts, ...], tuple[str, ...]]:
@@ -108,7 +133,9 @@ def _report(
     context: dict[str, str] | None = None,
 ) -> Report:
     findings, not_evaluated = engine.judge(case)
-    kept = tuple(finding for finding in findings if finding.code not in policy.ignored)
+    kept = tuple(
+        finding for finding in findings if finding.code not in policy.ignored and _is_asked(finding, case)
+    )
     return Report(
         command=command,
         verdict=verdict.decide(case, kept),
@@ -118,4 +145,13 @@ def _report(
         checkpoints=case.checkpoints,
         warnings=tuple(warnings),
         context=context or {},
+        checkpoint_comparison=case.checkpoint_comparison,
+    )
+
+
+def _is_asked(finding: Finding, case: Case) -> bool:
+    """Whether a finding is about what was asked: the earlier of two checkpoints is only held against."""
+    comparison = case.checkpoint_comparison
+    return (
+        comparison is None or finding.checkpoint != comparison.before or comparison.before == comparison.after
     )

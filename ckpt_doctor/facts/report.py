@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ckpt_doctor.facts.checkpoint import CheckpointFacts
+    from ckpt_doctor.facts.checkpoint_comparison import CheckpointComparison
     from ckpt_doctor.facts.comparison import Comparison
     from ckpt_doctor.facts.shape import Shape
 
@@ -133,6 +134,8 @@ class Case:
     checkpoints: tuple[CheckpointFacts, ...] = ()
     required: frozenset[str] = frozenset()
     """State kinds that the project demands (values of StateKind)."""
+    checkpoint_comparison: CheckpointComparison | None = None
+    """What two checkpoints differ in, where that is the question."""
 
 
 @dataclass(frozen=True)
@@ -165,3 +168,5 @@ class Report:
     context: Mapping[str, str] = field(default_factory=dict)
     """Where the recordings lie, the command that was probed, ..."""
     schema_version: int = SCHEMA_VERSION
+    checkpoint_comparison: CheckpointComparison | None = None
+    """What two checkpoints differ in, where that was asked."""

@@ -16,6 +16,7 @@ from ckpt_doctor.facts.checkpoint import CheckpointFacts, OptimizerFacts
 from ckpt_doctor.facts.report import Evidence, Finding, Report
 
 if TYPE_CHECKING:
+    from ckpt_doctor.facts.checkpoint_comparison import CheckpointComparison
     from ckpt_doctor.facts.comparison import (
         Comparison,
         Contention,
@@ -50,6 +51,7 @@ def document(report: Report) -> Json:
         "observer": _observer(report.comparison),
         "checkpoints": [_checkpoint(checkpoint) for checkpoint in report.checkpoints],
         "comparison": _comparison(report.comparison),
+        "checkpoint_comparison": _checkpoint_comparison(report.checkpoint_comparison),
         "warnings": list(report.warnings),
         "context": dict(report.context),
     }
@@ -257,6 +259,24 @@ def _comparison(comparison: Comparison | None) -> Json | None:
         "contention": _contention(comparison.contention),
         "interference": _interference(comparison.interference),
         "not_measured": dict(comparison.not_measured),
+    }
+
+
+def _checkpoint_comparison(comparison: CheckpointComparison | None) -> Json | None:
+    if comparison is None:
+        return None
+    return {
+        "before": comparison.before,
+        "after": comparison.after,
+        "lost": {kind.value: where for kind, where in comparison.lost.items()},
+        "gained": {kind.value: where for kind, where in comparison.gained.items()},
+        "changes": [
+            {"what": each.what, "before": each.before, "after": each.after} for each in comparison.changes
+        ],
+        "sizes": [
+            {"key": each.key, "before_bytes": each.before_bytes, "after_bytes": each.after_bytes}
+            for each in comparison.sizes
+        ],
     }
 
 

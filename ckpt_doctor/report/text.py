@@ -20,6 +20,7 @@ from ckpt_doctor.facts.report import (
 from ckpt_doctor.facts.shape import Shape
 from ckpt_doctor.facts.states import PresenceStatus
 from ckpt_doctor.report import wording
+from ckpt_doctor.report.terminal.checkpoint_changes import write_changes
 from ckpt_doctor.report.terminal.screen import Cell, Column, Screen
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ def render(report: Report, *, width: int = 80, colour: bool = False) -> str:
     _verdict(screen, report)
     if report.comparison is not None:
         _budget(screen, report.comparison)
+    if report.checkpoint_comparison is not None:
+        write_changes(screen, report.checkpoint_comparison)
     _findings(screen, findings, report)
     if report.comparison is not None:
         _resume_cost(screen, report.comparison)
@@ -221,7 +224,8 @@ def _checkpoint(screen: Screen, checkpoint: CheckpointFacts, *, brief: bool) -> 
     screen.line(
         ("Checkpoint: ", "bold"),
         f"{checkpoint.path} ({checkpoint.format}, {checkpoint.layout}, ",
-        f"{units.size(checkpoint.size_bytes)}, of which {units.size(checkpoint.read_bytes)} read)",
+        f"{units.size(checkpoint.size_bytes)}, of which {units.size(checkpoint.read_bytes)} ",
+        f"{'transferred' if '://' in checkpoint.path else 'read'})",
     )
     if brief:
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 import torch
 
+from ckpt_doctor import units
+from ckpt_doctor.cli.app import run
 from ckpt_doctor.errors import CheckpointError
 from ckpt_doctor.facts.states import PresenceStatus, StateKind
 from ckpt_doctor.readers.inspection import read_checkpoint
@@ -70,6 +73,22 @@ def test_little_of_a_large_object_is_transferred(bucket: str, tmp_path: Path) ->
     assert facts.size_bytes > LARGE_BYTES
     assert facts.read_bytes < MOST_FETCHED_BYTES
     assert facts.progress == {"step": 3}
+
+
+def test_the_bytes_transferred_are_told(
+    bucket: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command says how much came over, in text and JSON: at most a percent of the object."""
+    path = tmp_path / "told.pt"
+    with torch.serialization.skip_data():
+        torch.save({"model": {"w": torch.empty(LARGE_BYTES // 4)}, "step": 3}, path)
+    fsspec.filesystem("s3").put(str(path), "runs/told.pt")
+    assert run(["inspect", f"{bucket}/told.pt", "--format", "json"]) == 0
+    checkpoint = json.loads(capsys.readouterr().out)["checkpoints"][0]
+    assert 0 < checkpoint["read_bytes"] <= checkpoint["size_bytes"] / 100
+    assert run(["inspect", f"{bucket}/told.pt"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"of which {units.size(checkpoint['read_bytes'])} transferred)" in told
 
 
 def test_the_newest_of_a_series_in_a_bucket(bucket: str) -> None:
