@@ -50,6 +50,8 @@ class Reading:
     budget: Budget
     sibling: Callable[[str], Source | None] = lambda name: None
     """Opens another file of the same folder; None where it is not there or lies outside of it."""
+    called: str = ""
+    """The file's own name, for formats that have no other mark."""
     _head: bytes | None = None
     _archive: Archive | None = None
 

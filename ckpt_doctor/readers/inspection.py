@@ -90,7 +90,7 @@ def _open(store: Store, path: str, budget: Budget, meter: Meter) -> Bundle:
 def _open_file(store: Store, path: str, budget: Budget, meter: Meter) -> Bundle:
     source = store.open(path, "", meter)
     try:
-        document = decode_file(Reading(source, budget))
+        document = decode_file(Reading(source, budget, called=posixpath.basename(path)))
     finally:
         source.close()
     return Bundle(path, False, {"": document}, {"": source.size_bytes})
@@ -147,7 +147,7 @@ def _open_document(
 
     try:
         opened.append(store.open(store.join(folder, name), name, meter))
-        return decode_file(Reading(opened[0], budget, sibling))
+        return decode_file(Reading(opened[0], budget, sibling, posixpath.basename(name)))
     finally:
         for source in opened:
             source.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -37,9 +38,28 @@ def _is_tensorflow(head: bytes) -> bool:
     return head[:1] == b"\0" and b"\x08\x01\x1a\x02\x08\x01" in head[:64]
 
 
+def _is_tar(*members: str) -> Callable[[bytes], bool]:
+    """A tar archive; with members, one that has one of these among its first two headers."""
+
+    def matches(head: bytes) -> bool:
+        if head[257:262] != b"ustar":
+            return False
+        first = {head[at : at + 100].partition(b"\0")[0].decode("latin-1") for at in (0, 512)}
+        return not members or any(name.removeprefix("./") in members for name in first)
+
+    return matches
+
+
 _UNPACK = "unpack it first"
+_TORCH_0_1 = ("sys_info", "pickle", "tensors", "storages")
+_OLD = "load it with torch and save it again"
+_NEMO = "it starts a fine-tuning and holds no training state; unpack it to inspect model_weights.ckpt"
 _INTERRUPTED = "an interrupted save or copy leaves such a file: take an earlier checkpoint"
 _OTHER = "inspect reads PyTorch training checkpoints"
+
+_TENSORFLOW = _Kind("a part of a TensorFlow checkpoint", _OTHER, _is_tensorflow)
+_TENSORFLOW_NAME = re.compile(r"\.(index|data-\d{5}-of-\d{5})$")
+"""Its data files are nothing but tensors, and the first key of an index may be any."""
 
 _KINDS: tuple[_Kind, ...] = (
     _Kind("a Git LFS pointer, not the file itself", "run git lfs pull", _starts(b"version https://git-lfs")),
@@ -50,7 +70,9 @@ _KINDS: tuple[_Kind, ...] = (
     _Kind("xz-compressed", _UNPACK, _starts(b"\xfd7zXZ")),
     _Kind("a 7z archive", _UNPACK, _starts(b"7z\xbc\xaf\x27\x1c")),
     _Kind("a RAR archive", _UNPACK, _starts(b"Rar!")),
-    _Kind("a tar archive", _UNPACK, lambda h: h[257:262] == b"ustar"),
+    _Kind("a checkpoint of torch 0.1, a tar archive", _OLD, _is_tar(*_TORCH_0_1)),
+    _Kind("a NeMo archive (tar)", _NEMO, _is_tar("model_config.yaml", "model_weights.ckpt")),
+    _Kind("a tar archive", _UNPACK, _is_tar()),
     _Kind("a GGUF model, for inference with llama.cpp", _OTHER, _starts(b"GGUF")),
     _Kind("a GGML model, for inference with llama.cpp", _OTHER, _starts(b"ggml", b"lmgg", b"tjgg", b"fmgg")),
     _Kind("an HDF5 file, as Keras writes them", _OTHER, _starts(b"\x89HDF\r\n")),
@@ -58,7 +80,7 @@ _KINDS: tuple[_Kind, ...] = (
     _Kind("an SQLite database", _OTHER, _starts(b"SQLite format 3\0")),
     _Kind("an ONNX model, for inference", _OTHER, _is_onnx),
     _Kind("a TensorFlow checkpoint's list", _OTHER, _starts(b"model_checkpoint_path:")),
-    _Kind("a part of a TensorFlow checkpoint", _OTHER, _is_tensorflow),
+    _TENSORFLOW,
     _Kind("an ELF program or library", _OTHER, _starts(b"\x7fELF")),
     _Kind("nothing but zero bytes", _INTERRUPTED, lambda h: len(h) >= 16 and not any(h)),
 )  # fmt: skip
@@ -81,4 +103,7 @@ def read(reading: Reading) -> Document:
 
 
 def _kind(reading: Reading) -> _Kind | None:
-    return next((kind for kind in _KINDS if kind.matches(reading.head)), None)
+    known = next((kind for kind in _KINDS if kind.matches(reading.head)), None)
+    if known is None and _TENSORFLOW_NAME.search(reading.called):
+        return _TENSORFLOW
+    return known

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import struct
+import tarfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,34 @@ def test_archives_that_torch_refuses(tmp_path: Path, change: str, words: str) ->
                 file.writestr("a/version", "3\n")
     with pytest.raises(CheckpointError, match=words):
         read_checkpoint(str(path))
+
+
+@pytest.mark.parametrize("name", ["model.ckpt-9.index", "model.ckpt-9.data-00000-of-00001"])
+def test_files_of_tensorflow_are_known_by_their_names(tmp_path: Path, name: str) -> None:
+    """They are declined by name, where their bytes tell nothing; what is in our formats is still read."""
+    (tmp_path / name).write_bytes(bytes(range(1, 200)))
+    with pytest.raises(CheckpointError, match="TensorFlow"):
+        read_checkpoint(str(tmp_path / name))
+    torch.save({"step": 1}, tmp_path / name)
+    assert read_checkpoint(str(tmp_path / name)).format == "torch_zip"
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        (("sys_info", "pickle", "tensors", "storages"), "torch 0.1"),
+        (("./model_config.yaml", "./model_weights.ckpt"), "NeMo archive"),
+        (("notes.txt",), "a tar archive"),
+    ],
+)
+def test_tar_archives_are_named(tmp_path: Path, members: tuple[str, ...], words: str) -> None:
+    """A tar archive is told apart by its members, and declined with what to do."""
+    with tarfile.open(tmp_path / "model.tar", "w") as archive:
+        for name in members:
+            archive.addfile(tarfile.TarInfo(name))
+    with pytest.raises(CheckpointError, match=words) as caught:
+        read_checkpoint(str(tmp_path / "model.tar"))
+    assert caught.value.hint
 
 
 def write_safetensors(path: Path, header: dict[str, Any], data: bytes) -> None:

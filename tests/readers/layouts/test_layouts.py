@@ -380,6 +380,27 @@ def test_torchtitan(tmp_path: Path) -> None:
     assert present == {"model", "optimizer", "step"}
 
 
+def test_nemo(tmp_path: Path) -> None:
+    """Weights and optimizer in a DCP folder beside the context; generators are never saved."""
+    state = {
+        "state_dict": weights(),
+        "optimizer": optimizer(),
+        "global_step": torch.tensor(4),
+        "consumed_samples": torch.tensor(64),
+    }
+    dcp.save(state, checkpoint_id=tmp_path / "weights", no_dist=True)
+    (tmp_path / "context").mkdir()
+    (tmp_path / "context" / "io.json").write_text("{}")
+    (tmp_path / "context" / "model.yaml").write_text("seed: 1\n")
+    facts = read_checkpoint(str(tmp_path))
+    assert facts.layout == "nemo"
+    for kind in (StateKind.MODEL, StateKind.OPTIMIZER, StateKind.STEP):
+        assert facts.states[kind].status is PresenceStatus.PRESENT, kind
+    generator = facts.states[StateKind.TORCH_RNG]
+    assert generator.detail is PresenceDetail.NEVER_BY_FRAMEWORK
+    assert generator.remedy == "a callback of your own with state_dict"
+
+
 def test_every_layout_has_a_case() -> None:
     """No layout goes untested here, but for those that other tests cover."""
     elsewhere = {"generic", "dcp", "torchtitan", "nemo", "sb3"}
