@@ -17,9 +17,10 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from types import ModuleType
+from typing import NamedTuple
 
 from ckpt_doctor import checks
 from ckpt_doctor.facts.report import CannotTell, Case, Finding, Found, NotEvaluated
@@ -35,8 +36,7 @@ _CHECKPOINT_FAMILY = "state"
 _MODULE_NAME = re.compile(r"(?P<code>(?:sta|dat|cmp|hst|wrk|msr)\d{3})_(?P<name>[a-z0-9_]+)")
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """One rule: its identity from its file name, its page from its docstring."""
 
     code: str

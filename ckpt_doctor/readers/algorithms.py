@@ -8,11 +8,10 @@ timm, apex, bitsandbytes, torchao, lion-pytorch, schedulefree, prodigyopt and py
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Algorithm:
+class Algorithm(NamedTuple):
     """One optimizer, or a family that state alone cannot tell apart."""
 
     name: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
 
 from ckpt_doctor.readers.limits import Budget
 from ckpt_doctor.readers.sources import HEAD_BYTES, Source
@@ -15,8 +17,7 @@ PAYLOAD_SUFFIX = ".distcp"
 """Files of torch.distributed.checkpoint that only their ``.metadata`` can explain."""
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(NamedTuple):
     """One decoded file."""
 
     name: str
@@ -27,7 +28,7 @@ class Document:
     """Every name that its pickles refer to."""
     payload_bytes: int | None = None
     """Bytes that are not tensors."""
-    metadata: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, str] = MappingProxyType({})
     """Text beside the tensors, as a safetensors header has."""
     notes: tuple[str, ...] = ()
     """What is wrong or was left out, one sentence each."""
@@ -42,7 +43,7 @@ class Document:
         return f"{name}: {text}" if name and text else name or text
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Reading:
     """A file that is about to be recognised and decoded."""
 
@@ -79,8 +80,7 @@ class Reading:
         return self._archive
 
 
-@dataclass(frozen=True)
-class Bundle:
+class Bundle(NamedTuple):
     """A checkpoint: one decoded file, or a folder with several."""
 
     path: str
@@ -89,7 +89,7 @@ class Bundle:
     """Decoded files by name."""
     files: Mapping[str, int]
     """Size of every file of the folder by name, also of those that were not decoded."""
-    damaged: Mapping[str, str] = field(default_factory=dict)
+    damaged: Mapping[str, str] = MappingProxyType({})
     """Why a file of the folder could not be decoded, by name."""
 
     @property

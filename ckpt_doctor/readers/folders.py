@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ckpt_doctor.readers.stores import Store, pointer_text
 
@@ -32,13 +32,12 @@ _WHOLE_FOLDER = ("trainer_state.json", ".metadata", "CKPT.yaml", "random_states_
 _LATEST_FILES = re.compile(r"(last|latest)(-v\d+)?\.(ckpt|pt|pth)|checkpoint_last\.pt|latest-rank\d+\.pt")
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """What is to be read."""
 
     path: str
     """A file or a folder."""
-    skipped: frozenset[str] = field(default_factory=frozenset)
+    skipped: frozenset[str] = frozenset()
     """Top-level names of the folder that belong to other checkpoints."""
 
 

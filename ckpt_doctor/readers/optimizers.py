@@ -26,7 +26,7 @@ _MAX_NAMED = 20
 _WRAPPERS = ("module.", "_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.")
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Parameters:
     """The model's tensors, to which the entries of the optimizer are matched."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from ckpt_doctor.facts.states import Presence, PresenceDetail, PresenceStatus, StateKind
 from ckpt_doctor.readers.documents import Bundle
@@ -37,14 +38,13 @@ PLAIN_REMEDIES: Mapping[StateKind, str] = {
 """What to do for a loop that calls torch.save itself."""
 
 
-@dataclass(frozen=True)
-class Words:
+class Words(NamedTuple):
     """What a framework says of the states that its checkpoints lack."""
 
-    remedies: Mapping[StateKind, str] = field(default_factory=dict)
-    never: Mapping[StateKind, str] = field(default_factory=dict)
+    remedies: Mapping[StateKind, str] = MappingProxyType({})
+    never: Mapping[StateKind, str] = MappingProxyType({})
     """Why the framework never saves a state."""
-    derived: Mapping[StateKind, str] = field(default_factory=dict)
+    derived: Mapping[StateKind, str] = MappingProxyType({})
     """What the framework computes a state from on resume."""
 
 

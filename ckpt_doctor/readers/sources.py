@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 from ckpt_doctor.readers.limits import Malformed
 
@@ -39,14 +39,14 @@ class Source(Protocol):
         """Give back what it holds open."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Meter:
     """Counts what was read of one checkpoint."""
 
     read_bytes: int = 0
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class LocalFile:
     """A regular file of this machine. It is opened anew for each range, so none stays open."""
 
@@ -54,7 +54,7 @@ class LocalFile:
     name: str
     size_bytes: int
     meter: Meter
-    _fd: int = field(default=-1, repr=False)
+    _fd: int = -1
 
     def read(self, offset: int, length: int) -> bytes:
         """See ``Source.read``."""
@@ -84,8 +84,7 @@ class LocalFile:
             self._fd = -1
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """A part of another source that is a file of its own: a slice of a ``.distcp``, a zip within a zip."""
 
     source: Source
@@ -101,8 +100,7 @@ class Window:
         """The source that it is a part of stays open."""
 
 
-@dataclass(frozen=True)
-class Memory:
+class Memory(NamedTuple):
     """Bytes that another file held."""
 
     name: str

@@ -7,7 +7,7 @@ its number of elements and its bytes. Source: ``_legacy_load`` and ``_legacy_sav
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ckpt_doctor.readers.limits import MAX_DEPTH, Budget, Malformed
 from ckpt_doctor.readers.pickles import Decoded, decode_growing
@@ -20,8 +20,7 @@ MAGIC = bytes.fromhex("8a0a6cfc9c46f9206aa85019")
 PROTOCOL = 1001
 
 
-@dataclass(frozen=True)
-class Stream:
+class Stream(NamedTuple):
     """A decoded stream."""
 
     root: Node

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ckpt_doctor.facts.states import PresenceDetail, StateKind
 from ckpt_doctor.readers import aliases
@@ -30,8 +31,7 @@ _CACHE_TYPES = (b"aW5kdWN0b3I", b"YW90X2F1dG9ncmFk", b"YXV0b3R1bmU", b"cGdv", b"
 """Base64 of inductor, aot_autograd, autotune, pgo, precompile: the groups of torch's portable cache."""
 
 
-@dataclass(frozen=True)
-class Find:
+class Find(NamedTuple):
     """One state that was found, or the empty place where it would be."""
 
     kind: StateKind
@@ -54,7 +54,7 @@ class Find:
         )
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Survey:
     """All that was found in a checkpoint."""
 

@@ -11,14 +11,13 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from dataclasses import dataclass
 from types import ModuleType
+from typing import NamedTuple
 
 from ckpt_doctor.facts.report import Report
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(NamedTuple):
     """One output format, with the module that renders it."""
 
     name: str

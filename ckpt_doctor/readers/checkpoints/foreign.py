@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ckpt_doctor.readers.documents import Document, Reading
 from ckpt_doctor.readers.limits import Unrecognised
@@ -13,8 +13,7 @@ NAME = "foreign"
 ORDER = 80
 
 
-@dataclass(frozen=True)
-class _Kind:
+class _Kind(NamedTuple):
     what: str
     hint: str
     matches: Callable[[bytes], bool]

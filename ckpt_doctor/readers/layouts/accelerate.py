@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import replace
 
 from ckpt_doctor.facts.states import StateKind
 from ckpt_doctor.readers.documents import Bundle
@@ -55,7 +54,7 @@ def states(bundle: Bundle, found: Survey) -> States:
     name = posixpath.basename(bundle.path.replace("\\", "/").rstrip("/"))
     if _NUMBERED.fullmatch(name):
         derived = {StateKind.STEP: f"scripts read it from the folder's name, {clean(name)}"}
-        words = replace(WORDS, derived=derived)
+        words = WORDS._replace(derived=derived)
     return judge(bundle, found, words, is_decoy=_is_accumulation)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.padding import Padding
@@ -24,8 +24,7 @@ _MAX_WIDTH = 120
 """Longer lines are hard to read, however wide the terminal is."""
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """A column of a table: its heading, which way it leans, and its style."""
 
     heading: str
