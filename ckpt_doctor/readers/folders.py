@@ -16,20 +16,16 @@ from ckpt_doctor.readers.stores import Store, pointer_text
 _SUFFIXES = (".pt", ".pth", ".ckpt", ".tar", ".pkl")
 _MAX_STEPS = 4
 _POINTERS = ("latest", "latest_checkpointed_iteration.txt", "last_checkpoint", "latest_universal")
-_SERIES_FOLDER = re.compile(
-    r"(.*[-_.=+])?(checkpoint|ckpt|step|steps|epoch|iter|iteration|global_step|save)[-_=+]?\d+(-state)?",
-    re.IGNORECASE,
+_SERIES_FOLDER = (
+    r"(?i)(.*[-_.=+])?(checkpoint|ckpt|step|steps|epoch|iter|iteration|global_step|save)[-_=+]?\d+(-state)?"
 )
-_SERIES_FILE = re.compile(
-    r".*(ckpt|checkpoint|epoch|step|iter|model|snapshot|state|weights)[^/]*\d[^/]*|[GD]_\d+\.pth",
-    re.IGNORECASE,
+_SERIES_FILE = (
+    r"(?i).*(ckpt|checkpoint|epoch|step|iter|model|snapshot|state|weights)[^/]*\d[^/]*|[GD]_\d+\.pth"
 )
-_NOT_SERIES = re.compile(
-    r".*(rank|shard|-of-|layer_|random_states|rng_state|optim|scheduler|sampler|\.json|\.txt).*"
-)
+_NOT_SERIES = r".*(rank|shard|-of-|layer_|random_states|rng_state|optim|scheduler|sampler|\.json|\.txt).*"
 _WHOLE_FOLDER = ("trainer_state.json", ".metadata", "CKPT.yaml", "random_states_0.pkl", ".snapshot_metadata")
 """Files that make a folder one checkpoint, whatever else it holds."""
-_LATEST_FILES = re.compile(r"(last|latest)(-v\d+)?\.(ckpt|pt|pth)|checkpoint_last\.pt|latest-rank\d+\.pt")
+_LATEST_FILES = r"(last|latest)(-v\d+)?\.(ckpt|pt|pth)|checkpoint_last\.pt|latest-rank\d+\.pt"
 
 
 class Choice(NamedTuple):
@@ -76,11 +72,11 @@ def _tagged(store: Store, path: str, folders: list[str], files: list[str]) -> Ch
     """
     tag = pointer_text(store, store.join(path, "latest")) if "latest" in files else ""
     if "recipe_state" in folders:
-        tag = max((name for name in folders if _SERIES_FOLDER.fullmatch(name)), key=numbers, default="")
+        tag = max((name for name in folders if re.fullmatch(_SERIES_FOLDER, name)), key=numbers, default="")
     if tag not in folders:
         return None
     others = frozenset(
-        name for name in folders if name != tag and numbers(name) and _SERIES_FOLDER.fullmatch(name)
+        name for name in folders if name != tag and numbers(name) and re.fullmatch(_SERIES_FOLDER, name)
     )
     return Choice(path, others)
 
@@ -97,7 +93,7 @@ def _pointed(store: Store, path: str, folders: list[str], files: list[str]) -> s
 
 
 def _newest_folder(folders: list[str], files: list[str]) -> str | None:
-    series = [name for name in folders if _SERIES_FOLDER.fullmatch(name)]
+    series = [name for name in folders if re.fullmatch(_SERIES_FOLDER, name)]
     if any(name in files for name in _WHOLE_FOLDER):
         return None
     if len(series) > 1 or (len(series) == 1 and not any(_is_state(name) for name in files)):
@@ -115,11 +111,11 @@ def _newest_file(files: list[str]) -> str | None:
     if any(name in files for name in _WHOLE_FOLDER):
         return None
     series = _largest_series(
-        name for name in files if _SERIES_FILE.fullmatch(name) and not _NOT_SERIES.fullmatch(name)
+        name for name in files if re.fullmatch(_SERIES_FILE, name) and not re.fullmatch(_NOT_SERIES, name)
     )
     if len(series) < 2:
         return None
-    latest = [name for name in files if _LATEST_FILES.fullmatch(name)]
+    latest = [name for name in files if re.fullmatch(_LATEST_FILES, name)]
     newest = latest[-1] if latest else max(series, key=lambda name: (numbers(name), name))
     companions = [name for name in files if name != newest and numbers(name)[:1] == numbers(newest)[:1]]
     return None if companions and not latest and _are_parts(companions) else newest
@@ -127,7 +123,7 @@ def _newest_file(files: list[str]) -> str | None:
 
 def _are_parts(names: list[str]) -> bool:
     """Whether files of the same number are parts of one checkpoint (nanochat), not checkpoints."""
-    return any(_NOT_SERIES.fullmatch(name) for name in names)
+    return any(re.fullmatch(_NOT_SERIES, name) for name in names)
 
 
 def _largest_series(names: Iterable[str]) -> list[str]:

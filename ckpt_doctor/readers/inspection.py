@@ -31,10 +31,9 @@ from ckpt_doctor.readers.tree import Path, Tensor, show_path
 _SIDE_FORMATS = ("json", "text")
 _MAX_DOCUMENTS = 512
 _MAX_OPTIMIZERS = 64
-_CHECKPOINT_NAME = re.compile(
-    r".*\.(pt|pth|ckpt|safetensors|metadata)|(random_states|custom_checkpoint).*\.pkl|"
-    r"(pytorch_model|adapter_model|optimizer|scheduler|sampler|training_args|dl_state_dict).*\.bin",
-    re.IGNORECASE,
+_CHECKPOINT_NAME = (
+    r"(?i).*\.(pt|pth|ckpt|safetensors|metadata)|(random_states|custom_checkpoint).*\.pkl|"
+    r"(pytorch_model|adapter_model|optimizer|scheduler|sampler|training_args|dl_state_dict).*\.bin"
 )
 """A file of such a name that is in no known format is damaged; another is none of ours."""
 _PREFIXES = ("_orig_mod.", "module.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.")
@@ -130,7 +129,7 @@ def _is_damaged(name: str, error: Malformed) -> bool:
         return False
     return (
         not isinstance(error, Unrecognised)
-        or _CHECKPOINT_NAME.fullmatch(posixpath.basename(name)) is not None
+        or re.fullmatch(_CHECKPOINT_NAME, posixpath.basename(name)) is not None
     )
 
 

@@ -8,7 +8,7 @@ import re
 from ckpt_doctor.readers.documents import Bundle, Document
 from ckpt_doctor.readers.text import clean
 
-_NUMBERED = re.compile(r"(?P<stem>.*)-(?P<index>\d{5})-of-(?P<total>\d{5})(?P<suffix>\.[a-z]+)")
+_NUMBERED = r"(?P<stem>.*)-(?P<index>\d{5})-of-(?P<total>\d{5})(?P<suffix>\.[a-z]+)"
 _MAX_SHARDS = 4096
 
 
@@ -27,7 +27,7 @@ def _named(document: Document) -> set[str]:
         weight_map = root.get("weight_map")
         if isinstance(weight_map, dict):
             return {clean(name) for name in weight_map.values() if isinstance(name, str)}
-    match = _NUMBERED.fullmatch(posixpath.basename(document.name))
+    match = re.fullmatch(_NUMBERED, posixpath.basename(document.name))
     if match is not None and int(match["index"]) == 1 and int(match["total"]) <= _MAX_SHARDS:
         total = int(match["total"])
         return {f"{match['stem']}-{i:05d}-of-{total:05d}{match['suffix']}" for i in range(1, total + 1)}
