@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -117,6 +118,11 @@ class Arm:
         )
         self._warden = None
 
+    def discard(self) -> None:
+        """End the run and remove its recording: another one takes its place."""
+        self.end()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
     def ended(self) -> Ended | None:
         """How the run ended by itself; None while it lives."""
         if self._warden is None:
@@ -202,6 +208,12 @@ class Arm:
         """Let saves pass from now on."""
         for control in self._training():
             control.put("hold_on_save", 0)
+
+    def hold_soon(self, timeout_s: float) -> None:
+        """Hold a run that is going on, at the end of the step that it is in or of the next one."""
+        for control in self._training():
+            control.put("hold_at", control.get("steps") + 1)
+        self.wait_until(self.any_held, timeout_s)
 
     def release_once(self) -> None:
         """Let held processes go on to the next save."""

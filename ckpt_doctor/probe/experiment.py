@@ -36,7 +36,7 @@ from ckpt_doctor.probe.outputs import Outputs
 from ckpt_doctor.probe.recording import new_folder
 from ckpt_doctor.probe.request import ProbeRequest
 from ckpt_doctor.probe.residency import Residency, evict
-from ckpt_doctor.probe.saved import checkpoint_of, newest, saves
+from ckpt_doctor.probe.saved import checkpoint_of, newest, saves, step_at
 from ckpt_doctor.probe.turns import MIN_TURN_STEPS, Progress, Turns
 
 SIBLINGS = 20_000
@@ -106,7 +106,16 @@ class _Experiment:
             alive = False
         if request.cold_cache:
             evict(_read_files(before))
-        after = self._start_after(before, checkpoint, self._after_start_steps(before, origin, alive))
+        try:
+            after = self._start_after(before, checkpoint, self._after_start_steps(before, origin, alive))
+        except ScriptError as error:
+            if not (alive and _needs_to_be_alone(error)):
+                raise
+            self._warnings.append("both runs want the same device or port: they ran one after the other")
+            self._arms.pop().discard()
+            self._run_control_to_its_end(before, checkpoint)
+            alive = False
+            after = self._start_after(before, checkpoint, self._after_start_steps(before, origin, alive))
         self._check_load(after, checkpoint)
         if alive and after.ended() is None:
             self._take_turns(before, after, checkpoint, residency)
@@ -124,7 +133,8 @@ class _Experiment:
 
     def _start_before(self, hold_at: int | None) -> Arm:
         request = self._request
-        before = self._arm("before", request.command, hold_at=hold_at, hold_on_save=hold_at is None)
+        watched = hold_at is None and request.checkpoint_path is None
+        before = self._arm("before", request.command, hold_at=hold_at, hold_on_save=watched)
         self._progress(f"fresh run: {shlex.join(request.command)}", None)
         before.start()
         self._wait_first_step(before, "fresh")
@@ -209,12 +219,17 @@ class _Experiment:
         seen = 0
         while True:
             in_time = before.wait_until(lambda: self._save_seen(before), deadline - time.monotonic())
+            match = self._newest_match()
+            if match is not None:
+                before.stop_holding_on_save()
+                before.hold_soon(request.save_timeout_s)
+                step = step_at(before.folder.glob("rank*.jsonl"), match.stat().st_mtime)
+                return match.absolute(), before.steps() if step is None else step
             every = saves(before.folder.glob("rank*.jsonl"))
-            checkpoint = self._newest_match() or checkpoint_of(every[seen:], *_written(before))
+            checkpoint = checkpoint_of(every[seen:], *_written(before))
             if checkpoint is not None:
                 before.stop_holding_on_save()
-                step = every[-1].step if every and request.checkpoint_path is None else before.steps()
-                return checkpoint.absolute(), step
+                return checkpoint.absolute(), every[-1].step
             if not in_time:
                 raise self._no_save(before)
             seen = len(every)
@@ -344,6 +359,12 @@ class _Experiment:
             if len(beside) > SIBLINGS:
                 break
         return beside
+
+
+def _needs_to_be_alone(error: ScriptError) -> bool:
+    """Whether a run failed for what the other one holds: its port, or the memory of a device."""
+    said = "\n".join(error.tail).lower()
+    return "address already in use" in said or "eaddrinuse" in said or "out of memory" in said
 
 
 def _read_files(arm: Arm) -> list[Path]:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+from ckpt_doctor.agent.control import PREFIX
 from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.errors import ScriptError
 from ckpt_doctor.probe.arm import with_agent
@@ -43,6 +44,8 @@ def run_recorded(command: Sequence[str], output: Path) -> int:
     with _passing_signals_to(child):
         code = _wait(child)
     sampler.close()
+    for control in folder.glob(f"{PREFIX}*"):
+        control.unlink(missing_ok=True)
     exit_code = 128 - code if code < 0 else code
     recording.finish(ended_by="itself" if code >= 0 else f"signal {-code}", exit_code=code, not_measured={})
     return exit_code

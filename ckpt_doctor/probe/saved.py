@@ -31,7 +31,7 @@ class Save:
 
 
 def saves(journals: Iterable[Path]) -> list[Save]:
-    """The saves that the training processes' journals tell of, in order."""
+    """The saves after the first step that the training processes' journals tell of, in order."""
     found: list[Save] = []
     for journal in journals:
         lines = journal.read_text(encoding="utf-8").splitlines()
@@ -42,8 +42,22 @@ def saves(journals: Iterable[Path]) -> list[Save]:
                 step_end_s = json.loads(line)[3]
             elif line.startswith('["e","save"'):
                 _, _, _, step, _, fields = json.loads(line)
-                found.append(Save(fields.get("path"), step, step_end_s + offset_s))
+                if step > 0:
+                    found.append(Save(fields.get("path"), step, step_end_s + offset_s))
     return sorted(found, key=lambda save: save.step)
+
+
+def step_at(journals: Iterable[Path], unix_s: float) -> int | None:
+    """The step that was under way at a moment; None where no journal reaches that far."""
+    for journal in journals:
+        lines = journal.read_text(encoding="utf-8").splitlines()
+        moment_s = unix_s - json.loads(lines[0])["unix_minus_monotonic_s"] if lines else 0.0
+        for line in lines:
+            if line.startswith('["s"'):
+                _, index, _, end_s, *_ = json.loads(line)
+                if end_s >= moment_s:
+                    return int(index)
+    return None
 
 
 def checkpoint_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import shutil
+import socket
 import sys
 from collections.abc import Callable
 from itertools import pairwise
@@ -42,6 +43,12 @@ if fault == "overwrite":
 if fault == "delete":
     import shutil
     shutil.rmtree("kept")
+
+if fault == "port":
+    import socket
+    held = socket.socket()
+    held.bind(("127.0.0.1", int(os.environ["TEST_PORT"])))
+    held.listen()
 
 import torch
 torch.manual_seed(0)
@@ -273,6 +280,17 @@ def test_alternating_runs_from_a_given_checkpoint(probe: Probe, folder: Path) ->
     assert steps_of(before) - before.meta.origin_step == steps_of(after)  # type: ignore[operator]
     assert before.ranks[0].steps.t_end_s[-1] < after.ranks[0].started_s
     assert {turn.phase for turn in (*before.turns, *after.turns)} == {"alone"}
+
+
+def test_two_runs_that_want_the_same_port(probe: Probe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where they cannot live side by side, they run one after the other, and that is said."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("TEST_PORT", str(free.getsockname()[1]))
+    outcome = probe("--fault", "port", resume_args="--resume {checkpoint}")
+    assert any("one after the other" in warning for warning in outcome.warnings)
+    before, after = records(outcome)
+    assert steps_of(after) == steps_of(before) - (before.meta.origin_step or 0)
 
 
 @pytest.mark.parametrize("alternate", [False, True])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ckpt_doctor.probe.saved import Save, checkpoint_of, newest, saves
+from ckpt_doctor.probe.saved import Save, checkpoint_of, newest, saves, step_at
 
 OLD_S = 3600.0
 
@@ -117,3 +117,20 @@ def test_saves_of_all_ranks(tmp_path: Path) -> None:
         (tmp_path / f"rank{rank}.jsonl").write_text(text)
     (tmp_path / "rank2.jsonl").write_text("")
     assert saves(tmp_path.glob("rank*.jsonl")) == [Save("/1.pt", 5, 1004.5), Save("/0.pt", 7, 1006.5)]
+
+
+def test_the_step_of_a_moment(tmp_path: Path) -> None:
+    """A file's time says during which step it was written; beyond the last step nothing is known."""
+    lines = [{"unix_minus_monotonic_s": 1000.0}, *(["s", i, float(i), i + 0.9] for i in range(5))]
+    journal = tmp_path / "rank00000-1.jsonl"
+    journal.write_text("\n".join(json.dumps(line) for line in lines))
+    assert step_at([journal], 1003.5) == 3
+    assert step_at([journal], 1010.0) is None
+
+
+def test_a_save_before_the_first_step_is_no_progress(tmp_path: Path) -> None:
+    """What is saved before anything was learnt cannot be resumed from."""
+    lines = [{"unix_minus_monotonic_s": 0.0}, ["e", "save", 1.0, 0, 0.1, {"path": "/init.pt"}]]
+    journal = tmp_path / "rank00000-1.jsonl"
+    journal.write_text("\n".join(json.dumps(line) for line in lines))
+    assert saves([journal]) == []
