@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -80,7 +81,8 @@ class Reading:
         return self._archive
 
 
-class Bundle(NamedTuple):
+@dataclass(eq=False, repr=False)
+class Bundle:
     """A checkpoint: one decoded file, or a folder with several."""
 
     path: str
@@ -89,7 +91,7 @@ class Bundle(NamedTuple):
     """Decoded files by name."""
     files: Mapping[str, int]
     """Size of every file of the folder by name, also of those that were not decoded."""
-    damaged: Mapping[str, str] = MappingProxyType({})
+    damaged: Mapping[str, str] = field(default_factory=dict)
     """Why a file of the folder could not be decoded, by name."""
 
     @property
@@ -104,6 +106,10 @@ class Bundle(NamedTuple):
 
     def keys(self) -> frozenset[str]:
         """Top-level string keys of a single file."""
+        return self._keys
+
+    @cached_property
+    def _keys(self) -> frozenset[str]:
         root = self.root
         return frozenset(k for k in root if isinstance(k, str)) if isinstance(root, dict) else frozenset()
 

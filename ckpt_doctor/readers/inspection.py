@@ -205,7 +205,11 @@ def _entry(document: Document, path: Path, tensor: Tensor) -> TensorEntry:
 def _prefixes(models: list[Find]) -> tuple[str, ...]:
     """Wrapper prefixes that stand anywhere in the names of the model's tensors."""
     names = [
-        key for model in models if isinstance(model.node, dict) for key in model.node if isinstance(key, str)
+        key
+        for model in models
+        if isinstance(model.node, dict)
+        for key in model.node
+        if isinstance(key, str) and "mod" in key
     ]
     return tuple(prefix for prefix in _PREFIXES if any(_has_prefix(name, prefix) for name in names))
 

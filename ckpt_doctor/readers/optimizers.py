@@ -74,6 +74,8 @@ def account_all(
     Raises:
         Malformed: The time is used up.
     """
+    if not optimizers:
+        return ()
     parameters = parameters_of(models)
     own = {id(tensor) for optimizer in optimizers for _, tensor in tensors_below(optimizer.node)}
     parameters.shapes = {tensor.shape for _, _, tensor in found.tensors if id(tensor) not in own}
