@@ -28,6 +28,8 @@ TAIL_LINES = 12
 TURN_TIMEOUT_S = 600.0
 """A turn holds seconds of steps; evaluation between two of them may take longer."""
 _POLL_S = 0.001
+_POLLS = 50
+"""Looks at the held processes between two looks at whether the run has ended."""
 _SLOW_POLL_S = 0.02
 _END_TIMEOUT_S = 10.0
 
@@ -257,13 +259,13 @@ class Arm:
         target = self.steps() + steps
         start_s = self._go(target, sampled)
         deadline = time.monotonic() + TURN_TIMEOUT_S
-        while not self._held_at(target):
+        controls = self._training()
+        while not self._reached(controls, target):
             if self.ended() is not None:
                 return None
             if time.monotonic() > deadline:
                 what = f"the {self.name} arm took no {steps} more steps within {TURN_TIMEOUT_S:.0f} s"
                 raise ScriptError(what, tail=self.tail())
-            time.sleep(_POLL_S)
         end_s = time.perf_counter()
         turn = Turn(start_s, end_s, phase, sampled)
         self._halt(sampled)
@@ -309,8 +311,13 @@ class Arm:
         self._stopped = True
         self._sampler.pause()
 
-    def _held_at(self, target: int) -> bool:
-        return all(c.get("held") and c.get("steps") >= target for c in self._training())
+    def _reached(self, controls: Sequence[Control], target: int) -> bool:
+        """Wait a little for the processes to be held at a step; looking must cost next to nothing."""
+        for _ in range(_POLLS):
+            if all(control.get("held") and control.get("steps") >= target for control in controls):
+                return True
+            time.sleep(_POLL_S)
+        return False
 
     def _training(self) -> list[Control]:
         """The control files of the processes that have taken a step, or of all before that."""
