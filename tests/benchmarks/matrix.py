@@ -30,24 +30,22 @@ def main() -> int:
     """Run the matrix; the exit code is 1 where an answer was wrong."""
     arguments = _arguments()
     chosen = [case for case in cases() if _chosen(case, arguments)]
-    rows: list[Row] = []
+    for case in chosen:
+        if case.missing:
+            print(f"{case.name}: skipped, needs {', '.join(case.missing)}", flush=True)
+    rows: list[Row] = [(case, []) for case in chosen if not case.missing]
     began_s = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="matrix-") as top, _hogs(os.cpu_count() if arguments.hog else 0):
-        for case in chosen:
-            if case.missing:
-                print(f"{case.name}: skipped, needs {', '.join(case.missing)}", flush=True)
-                continue
-            rows.append((case, [_probe(case, Path(top), n) for n in range(arguments.repeats)]))
-            print(_line(*rows[-1]), flush=True)
-    report = _report(rows, arguments, time.monotonic() - began_s)
+        for number in range(arguments.repeats):
+            for case, answers in rows:
+                answers.append(_probe(case, Path(top), number, arguments.keep))
+                print(_line(case, answers[-1:]), flush=True)
+            report = _report(rows, arguments, time.monotonic() - began_s)
+            if arguments.write:
+                write_section(_title(arguments), report)
     print(report)
-    if arguments.write:
-        write_section(_title(arguments), report)
-    return (
-        0
-        if all(a.is_right(case) or _forgiven(case, a, arguments) for case, found in rows for a in found)
-        else 1
-    )
+    answered = [(case, answer) for case, answers in rows for answer in answers]
+    return 0 if all(a.is_right(case) or _forgiven(case, a, arguments) for case, a in answered) else 1
 
 
 def _arguments() -> argparse.Namespace:
@@ -67,13 +65,13 @@ def _chosen(case: ProbeCase, arguments: argparse.Namespace) -> bool:
     return not arguments.only or any(part in case.name for part in arguments.only)
 
 
-def _probe(case: ProbeCase, top: Path, number: int) -> Answer:
+def _probe(case: ProbeCase, top: Path, number: int, keep: Path | None) -> Answer:
+    """One probe; the recordings of a wrong answer are kept where that is wanted."""
     folder = top / f"{case.name}-{number}"
     try:
         answer = probe(case, folder, top / "data" / case.script)
     except (subprocess.SubprocessError, OSError) as error:
         answer = Answer(-1, None, None, None, None, None, None, str(error))
-    keep: Path | None = _arguments().keep
     if keep is not None and not answer.is_right(case):
         shutil.copytree(folder, keep / folder.name, dirs_exist_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
