@@ -51,6 +51,7 @@ def test_every_target_is_explained() -> None:
         "types",
         "matrix",
         "bench",
+        "fuzz",
         "help",
     }
     assert all(" ## " in rest for _, rest in targets)
