@@ -50,7 +50,7 @@ format: $(STAMP)  ## Put the code into its standard form
 	$(BIN)/ruff format .
 
 matrix: $(STAMP)  ## Probe every script of fixtures/scripts and print the confusion matrix (long)
-	$(STEADY) $(BIN)/python -m tests.benchmarks.matrix
+	$(STEADY) $(BIN)/python -m tests.benchmarks.matrix --write
 
 bench: $(STAMP)  ## Measure inspect, the agent's overhead and false alarms (long)
 	$(STEADY) $(BIN)/python -m tests.benchmarks
