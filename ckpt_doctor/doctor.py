@@ -27,16 +27,12 @@ def inspect(paths: Sequence[str], policy: Policy) -> tuple[Report, tuple[Checkpo
     Returns:
         The report on those that could be read, and an error for each that could not.
     """
-    from ckpt_doctor.readers.inspection import read_checkpoint
+    from ckpt_doctor.readers.inspection import read_all
 
-    facts: list[CheckpointFacts] = []
-    errors: list[CheckpointError] = []
-    for path in paths:
-        try:
-            facts.append(read_checkpoint(path))
-        except CheckpointError as error:
-            errors.append(error)
-    return _report("inspect", Case(checkpoints=tuple(facts), required=policy.required), policy), tuple(errors)
+    results = read_all(paths)
+    facts = tuple(result for result in results if isinstance(result, CheckpointFacts))
+    errors = tuple(result for result in results if isinstance(result, CheckpointError))
+    return _report("inspect", Case(checkpoints=facts, required=policy.required), policy), errors
 
 
 def compare(before: str, after: str, policy: Policy) -> Report:

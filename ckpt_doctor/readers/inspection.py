@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from ckpt_doctor.errors import CheckpointError
@@ -23,7 +23,7 @@ from ckpt_doctor.readers.limits import Budget, Malformed, Unrecognised, Unrelate
 from ckpt_doctor.readers.optimizers import account_all
 from ckpt_doctor.readers.shards import absent_shards
 from ckpt_doctor.readers.sources import Meter, Source
-from ckpt_doctor.readers.stores import Store, store_of
+from ckpt_doctor.readers.stores import Store, is_address, store_of
 from ckpt_doctor.readers.survey import Find, Survey, counter_value, survey
 from ckpt_doctor.readers.text import clean
 from ckpt_doctor.readers.tree import Path, Tensor, show_path
@@ -31,6 +31,7 @@ from ckpt_doctor.readers.tree import Path, Tensor, show_path
 _SIDE_FORMATS = ("json", "text")
 _MAX_DOCUMENTS = 512
 _MAX_OPTIMIZERS = 64
+_REMOTE_AT_ONCE = 8
 _CHECKPOINT_NAME = (
     r"(?i).*\.(pt|pth|ckpt|safetensors|metadata)|(random_states|custom_checkpoint).*\.pkl|"
     r"(pytorch_model|adapter_model|optimizer|scheduler|sampler|training_args|dl_state_dict).*\.bin"
@@ -64,6 +65,27 @@ def read_checkpoint(path: str) -> CheckpointFacts:
         raise CheckpointError(f"{shown}: it is nested too deep to be read") from error
     except MemoryError as error:
         raise CheckpointError(f"{shown}: it needs more memory than there is to be read") from error
+
+
+def read_all(paths: Sequence[str]) -> list[CheckpointFacts | CheckpointError]:
+    """Read several checkpoints; remote ones at once, since most of their time is waiting.
+
+    Returns:
+        For each path, in order, what is known of it or why it cannot be read.
+    """
+    if not any(is_address(path) for path in paths):
+        return [_read_or_error(path) for path in paths]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(_REMOTE_AT_ONCE) as pool:
+        return list(pool.map(_read_or_error, paths))
+
+
+def _read_or_error(path: str) -> CheckpointFacts | CheckpointError:
+    try:
+        return read_checkpoint(path)
+    except CheckpointError as error:
+        return error
 
 
 @contextmanager

@@ -88,13 +88,18 @@ class LocalStore:
         """Nothing is gained by fetching local files ahead."""
 
 
+def is_address(path: str) -> bool:
+    """Whether a path is an address for fsspec rather than a path of this machine."""
+    return _ADDRESS.match(path) is not None
+
+
 def store_of(path: str) -> Store:
     """The store that a path or address belongs to.
 
     Raises:
         Malformed: The address needs a package that is not installed.
     """
-    if _ADDRESS.match(path):
+    if is_address(path):
         from ckpt_doctor.readers.remote import RemoteStore
 
         return RemoteStore(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from ckpt_doctor import units
 from ckpt_doctor.cli.app import run
 from ckpt_doctor.errors import CheckpointError
 from ckpt_doctor.facts.states import PresenceStatus, StateKind
-from ckpt_doctor.readers.inspection import read_checkpoint
+from ckpt_doctor.readers import inspection
+from ckpt_doctor.readers.inspection import read_all, read_checkpoint
 
 fsspec = pytest.importorskip("fsspec")
 
@@ -122,3 +124,27 @@ def test_an_unknown_kind_of_address() -> None:
     """A protocol that nobody knows is one line."""
     with pytest.raises(CheckpointError, match="nosuch"):
         read_checkpoint("nosuch://bucket/x.pt")
+
+
+def test_many_addresses_keep_their_order(bucket: str) -> None:
+    """Each result stands at the place of its address, and an error does not end the others."""
+    good = (FIXTURES / "complete.pt").read_bytes()
+    for number in range(10):
+        put(f"{bucket}/many/{number}.pt", good)
+    addresses = [f"{bucket}/many/{number}.pt" for number in range(10)]
+    results = read_all([*addresses[:5], f"{bucket}/many/none.pt", *addresses[5:]])
+    assert isinstance(results[5], CheckpointError)
+    assert [r.path for r in results if not isinstance(r, CheckpointError)] == addresses
+
+
+def test_addresses_are_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four reads wait for each other: one after the other, the first would wait in vain."""
+    together = threading.Barrier(4, timeout=20)
+
+    def read(path: str) -> object:
+        together.wait()
+        return path
+
+    monkeypatch.setattr(inspection, "read_checkpoint", read)
+    addresses = [f"memory://{number}.pt" for number in range(4)]
+    assert read_all(addresses) == addresses
