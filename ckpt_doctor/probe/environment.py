@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import errno
 import os
 import platform
 import shutil
@@ -18,9 +17,8 @@ from pathlib import Path
 import psutil
 
 from ckpt_doctor import units
+from ckpt_doctor.probe.residency import resident_pages
 
-_CACHESTAT = 451
-"""Number of the cachestat system call, the same on every architecture (Linux 6.5)."""
 _TRY_S = 20.0
 """Longest time that one attempt may take."""
 
@@ -139,13 +137,9 @@ def _pressure() -> Ability:
 def _page_cache() -> Ability:
     if not hasattr(os, "posix_fadvise"):
         return Ability("page cache", False, "no posix_fadvise", "Only Linux lets the cache be put back.")
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.syscall(_CACHESTAT, -1, None, None, 0)
-    if ctypes.get_errno() == errno.EBADF:
-        return Ability("page cache", True, "seen through cachestat, put back through posix_fadvise")
-    if hasattr(libc, "mincore"):
-        return Ability("page cache", True, "seen through mincore, put back through posix_fadvise")
-    return Ability("page cache", False, "neither cachestat nor mincore", "Linux 6.5 or newer has cachestat.")
+    if resident_pages(Path(__file__)) is None:
+        return Ability("page cache", False, "mincore tells nothing", "Own the data files, or run as root.")
+    return Ability("page cache", True, "seen through mincore, put back through posix_fadvise")
 
 
 def _cores() -> Ability:
