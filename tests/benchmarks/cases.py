@@ -15,6 +15,8 @@ from pathlib import Path
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "fixtures" / "scripts"
 TIMEOUT_S = 420.0
+TURNS = "8"
+"""Fewer than the default: 135 probes are to fit into less than an hour."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def cases() -> list[ProbeCase]:
     return [ProbeCase(**{key: _frozen(row[key]) for key in names}) for row in rows]
 
 
-def probe(case: ProbeCase, folder: Path, data: Path, *options: str) -> Answer:
+def probe(case: ProbeCase, folder: Path, data: Path) -> Answer:
     """Probe one case in a new folder; ``data`` may be kept between probes."""
     folder.mkdir(parents=True)
     values = {"{out}": str(folder / "out"), "{data}": str(data)}
@@ -83,7 +85,15 @@ def probe(case: ProbeCase, folder: Path, data: Path, *options: str) -> Answer:
         prepare = [*_launcher(case), *_filled(case.prepare, values)]
         subprocess.run(prepare, check=True, capture_output=True, cwd=folder, timeout=TIMEOUT_S)
     command = [sys.executable, "-m", "ckpt_doctor", "probe", "--format", "json"]
-    command += ["--threads", "1", "--steady-heap", "--recordings", str(folder / "recordings"), *options]
+    command += [
+        "--threads",
+        "1",
+        "--steady-heap",
+        "--turns",
+        TURNS,
+        "--recordings",
+        str(folder / "recordings"),
+    ]
     if case.resume_args is not None:
         command += ["--resume-args", case.resume_args]
     command += ["--", *_launcher(case), *_filled(case.arguments, values)]
