@@ -29,6 +29,8 @@ MIN_STEPS = 20
 """With fewer compared steps on a side, the clock alone proves nothing."""
 MAX_DETECTABLE_RATIO = 1.30
 """Steps so noisy that only larger slowdowns would show cannot be called equally fast."""
+MAX_HIDDEN_RATIO = 1.20
+"""However noisy: where the interval ends below this, no slowdown that matters is hidden."""
 UNEXPLAINED_SHARE = 0.25
 """Part of the slowdown that must be left unexplained to be reported."""
 WORK_SHARE = 0.5
@@ -83,8 +85,8 @@ def too_few_steps(comparison: Comparison) -> bool:
 
 
 def too_noisy(comparison: Comparison) -> bool:
-    """Whether even a large slowdown could hide in these steps."""
-    return comparison.detectable_ratio > MAX_DETECTABLE_RATIO
+    """Whether even a large slowdown could hide in these steps, and the interval does not rule it out."""
+    return comparison.detectable_ratio > MAX_DETECTABLE_RATIO and comparison.ratio.high > MAX_HIDDEN_RATIO
 
 
 def data_parts(comparison: Comparison) -> tuple[str, ...]:

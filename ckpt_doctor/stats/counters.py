@@ -70,8 +70,16 @@ def per_step(arm: Arm) -> dict[str, float | None]:
             )
     for name, field in SAMPLED.items():
         found[name] = sampled_per_step(arm, arm.run.samples, lambda sample, f=field: getattr(sample, f))  # type: ignore[misc]
+    found["input_elements"] = _input_elements(arm)
     found["refaults"] = sampled_per_step(arm, arm.run.host, lambda sample: sample.refaults, paused=False)  # type: ignore[union-attr]
     return found
+
+
+def _input_elements(arm: Arm) -> float | None:
+    """Mean size of the model's input in the watched steps since the origin; None where none was seen."""
+    sizes = [e.fields.get("elements") for e in arm.rank.events_of("model_input") if e.step >= arm.origin]
+    known = [size for size in sizes if isinstance(size, int)]
+    return math.fsum(known) / len(known) if known else None
 
 
 def sampled_per_step(

@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 
 from ckpt_doctor.stats.intervals import student_quantile
 
-MIN_PAIRS = 8
+MIN_PAIRS = 6
 """Looking again and again at growing data finds something by chance: not before so many pairs of turns,"""
 CONFIDENCE = 0.999
 """and only with an interval far stricter than the one that is reported in the end."""

@@ -6,8 +6,8 @@ The interval is too wide to call the runs equally fast, or to call them differen
 
 How it is measured
 ------------------
-The slowdown that these steps would show with a power of 80 % is above ``blame.MAX_DETECTABLE_RATIO``, and
-they show none.
+The slowdown that these steps would show with a power of 80 % is above ``blame.MAX_DETECTABLE_RATIO``,
+they show none, and the interval reaches beyond ``blame.MAX_HIDDEN_RATIO``.
 
 How to fix it
 -------------

@@ -9,8 +9,9 @@ work may be the same as ever.
 How it is measured
 ------------------
 Elements, backward passes or optimizer updates per step rose by ``WORK_RATIO``, and the parts of the
-step that do this work grew. The cost is what that factor would add to these parts, at most what they
-grew by. Batches that are drawn without training on them are DAT202.
+step that do this work grew. Where no loader counts elements, those of the model's input stand for
+them. The cost is what that factor would add to these parts, at most what they grew by. Batches that
+are drawn without training on them are DAT202.
 
 How to fix it
 -------------
@@ -34,7 +35,12 @@ WORK_RATIO = 1.1
 """Growth of work per step that counts; samples of varying length differ by some percent."""
 BATCH_PARTS = ("data_wait", "forward", "backward", "rest")
 UPDATE_PARTS = ("optimizer",)
-COUNTERS = (("backwards", BATCH_PARTS), ("elements", BATCH_PARTS), ("optimizer_steps", UPDATE_PARTS))
+COUNTERS = (
+    ("backwards", BATCH_PARTS),
+    ("elements", BATCH_PARTS),
+    ("input_elements", BATCH_PARTS),
+    ("optimizer_steps", UPDATE_PARTS),
+)
 
 
 def find(case: Case) -> Found | CannotTell | None:

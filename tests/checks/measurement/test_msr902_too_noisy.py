@@ -22,3 +22,11 @@ def test_a_clear_slowdown_is_not_doubted_for_its_noise() -> None:
     """Stalls once a turn make steps vary, and are the slowdown that they are."""
     findings, _ = judge(make_case(control(), resumed(stalls=dict.fromkeys(range(15, 200, 20), 0.5))))
     assert "MSR902" not in {f.code for f in findings}
+
+
+def test_noise_that_rules_a_slowdown_out_is_no_doubt() -> None:
+    """Stalls of the control alone widen the interval downwards: the resumed run is not slower."""
+    case = make_case(control(stalls={105: 0.3, 165: 0.2, 225: 0.25}), resumed())
+    findings, _ = judge(case)
+    assert "MSR902" not in {f.code for f in findings}
+    assert decide(case, findings).status in (Status.SAME, Status.FASTER)
