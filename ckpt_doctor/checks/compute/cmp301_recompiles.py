@@ -37,6 +37,9 @@ from ckpt_doctor.facts.run import Event
 
 MIN_RECURRING = 3
 """So many compilations more than in the control's whole life are more than a new shape."""
+FRAME = "dynamo"
+"""Trigger of a compilation of Python code. With a warm cache the backward comes along with it; with a
+cold one it is compiled later, by itself."""
 REASONS = 3
 """So many different reasons are told."""
 
@@ -82,7 +85,9 @@ def find(case: Case) -> Found | CannotTell | None:
 
 
 def _compilations(window: Window) -> list[Event]:
-    return [event for event in window.rank.events_of("compile") if event.step < window.last]
+    """Frames compiled until the window's end; a backward of its own is no recompile of the forward."""
+    events = (event for event in window.rank.events_of("compile") if event.step < window.last)
+    return [event for event in events if event.fields.get("trigger", FRAME) == FRAME]
 
 
 def _seconds(events: list[Event]) -> float:

@@ -50,3 +50,14 @@ def test_code_that_cannot_be_cached_is_no_loss() -> None:
     """Neither hits nor misses: the cache was not asked."""
     plain = _compiled(5.0, hits=0, misses=0)
     assert judge(make_case(control(events=plain), resumed(events=plain)))[0] == ()
+
+
+def test_a_backward_compiled_by_itself_is_no_recompile() -> None:
+    """A warm cache brings the backward along with the forward; a cold one compiles it later."""
+    warm = [event("compile", 0, 1.0, trigger="dynamo", cache_hits=3, cache_misses=0)]
+    cold = [
+        event("compile", 0, 14.0, trigger="dynamo", cache_hits=0, cache_misses=2),
+        event("compile", 0, 4.0, trigger="lazy_backward", cache_hits=0, cache_misses=1),
+    ]
+    findings, _ = judge(make_case(control(events=warm), resumed(events=cold)))
+    assert [f.code for f in findings] == ["CMP302"]
