@@ -23,7 +23,7 @@ class ProbeRequest:
     steps: int = 2000
     """At most this many steps since the save are compared."""
     turns: int = 12
-    """Turns that each arm takes."""
+    """Turns that each arm takes; fewer where the answer is clear, up to twice as many where it is open."""
     turn_s: float = 0.7
     """Length of a turn, as long as it holds several steps."""
     budget_s: float = 60.0

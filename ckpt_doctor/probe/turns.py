@@ -11,13 +11,15 @@ from ckpt_doctor.probe.arm import Arm
 from ckpt_doctor.probe.outputs import Outputs
 from ckpt_doctor.probe.request import ProbeRequest
 from ckpt_doctor.probe.residency import Residency
-from ckpt_doctor.stats.stopping import is_clear
+from ckpt_doctor.stats.stopping import is_clear, is_undecided
 
 MIN_TURN_STEPS = 4
 MIN_ROUNDS = 3
 """Rounds that are taken however long they last."""
 FINGERPRINT_EVERY = 4
 """Rounds between two looks at the settings of both runs."""
+EXTENSION_RATIO = 2
+"""So many times the turns asked for are taken where the answer is still open, within the time budget."""
 ROUNDS_AVERAGED = 4
 """The length of the next turn follows the mean of so many of the control's last ones."""
 STACKS_STARTUP_S = 1.0
@@ -60,12 +62,12 @@ class Turns:
             self._attach_stacks()
         self._began_s = time.monotonic()
         steps, taken = MIN_TURN_STEPS, 0
-        for number in range(request.turns + 1):
+        for number in range(EXTENSION_RATIO * request.turns + 1):
             ended = self._round(number, steps)
             if ended is not None:
                 return ended, False
             taken += steps
-            if self._settled() or taken >= request.steps:
+            if self._settled(number) or taken >= request.steps:
                 return None, False
             if self._spent_s() > request.budget_s and number >= MIN_ROUNDS:
                 return None, True
@@ -99,10 +101,10 @@ class Turns:
         self._step_s[arm].append((turn.t_end_s - turn.t_start_s) / steps)
         return True
 
-    def _settled(self) -> bool:
-        """Whether the ratio is clear; the first round is short and warms up."""
+    def _settled(self, number: int) -> bool:
+        """Whether no further round is needed; the first one is short and warms up."""
         before, after = (self._step_s[arm][1:] for arm in self._arms)
-        return is_clear(before, after)
+        return is_clear(before, after) or (number >= self._request.turns and not is_undecided(before, after))
 
     def _next_steps(self) -> int:
         control = self._step_s[self._arms[0]][-ROUNDS_AVERAGED:]

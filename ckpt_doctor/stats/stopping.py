@@ -18,18 +18,40 @@ SAME_RATIO = 1.05
 """and neither does one that is surely below this, on either side of 1."""
 
 
+UNDECIDED_CONFIDENCE = 0.95
+UNDECIDED_RATIOS = (1.05, 1.15)
+"""An interval that reaches from below the first to above the second says neither the same nor slower."""
+
+
 def is_clear(before_s: Sequence[float], after_s: Sequence[float]) -> bool:
-    """Whether the ratio of two arms that take turns is known well enough to stop.
+    """Whether the ratio of two arms that take turns is known well enough to stop early.
 
     Args:
         before_s: Mean step time of each of the control's turns, in seconds.
         after_s: Those of the resumed run's turns, each beside the control's of the same place.
     """
-    logs = [math.log(after / before) for before, after in zip(before_s, after_s, strict=True)]
-    if len(logs) < MIN_PAIRS:
+    if len(before_s) < MIN_PAIRS:
         return False
-    mean = fmean(logs)
-    reach = student_quantile((1.0 + CONFIDENCE) / 2.0, len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
-    slower = mean - reach > math.log(SLOWER_RATIO)
-    same = -math.log(SAME_RATIO) < mean - reach and mean + reach < math.log(SAME_RATIO)
-    return slower or same
+    low, high = _interval(before_s, after_s, CONFIDENCE)
+    same = low > 1.0 / SAME_RATIO and high < SAME_RATIO
+    return low > SLOWER_RATIO or same
+
+
+def is_undecided(before_s: Sequence[float], after_s: Sequence[float]) -> bool:
+    """Whether more turns are worth their time: the ratio may be the same, and may be slower.
+
+    Args:
+        before_s: As in ``is_clear``.
+        after_s: As in ``is_clear``.
+    """
+    if len(before_s) < 2:
+        return True
+    low, high = _interval(before_s, after_s, UNDECIDED_CONFIDENCE)
+    return low < UNDECIDED_RATIOS[0] and high > UNDECIDED_RATIOS[1]
+
+
+def _interval(before_s: Sequence[float], after_s: Sequence[float], confidence: float) -> tuple[float, float]:
+    """Student's interval for the mean of the logarithms of the ratios, as ratios."""
+    logs = [math.log(after / before) for before, after in zip(before_s, after_s, strict=True)]
+    reach = student_quantile((1.0 + confidence) / 2.0, len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
+    return math.exp(fmean(logs) - reach), math.exp(fmean(logs) + reach)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from ckpt_doctor.stats.stopping import MIN_PAIRS, is_clear
+from ckpt_doctor.stats.stopping import MIN_PAIRS, is_clear, is_undecided
 
 
 def test_few_turns_are_never_clear() -> None:
@@ -39,3 +39,11 @@ def test_noise_is_rarely_taken_for_a_slowdown() -> None:
         if first is not None:
             wrong += sum(after[:first]) > 1.2 * sum(before[:first])
     assert wrong <= 2
+
+
+def test_an_open_answer_is_worth_more_turns() -> None:
+    """Turns that vary by 30 % leave both answers open; steady ones do not."""
+    assert is_undecided([1.0] * 6, [0.8, 1.3, 0.9, 1.4, 0.8, 1.2])
+    assert not is_undecided([1.0] * 6, [0.99, 1.01, 1.0, 1.02, 0.98, 1.0])
+    assert not is_undecided([1.0] * 6, [1.5, 1.6, 1.4, 1.5, 1.55, 1.45])
+    assert is_undecided([1.0], [1.0])
