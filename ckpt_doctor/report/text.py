@@ -63,6 +63,7 @@ def render(report: Report, *, width: int = 80, colour: bool = False) -> str:
     _verdict(screen, report)
     if report.comparison is not None:
         _budget(screen, report.comparison)
+        _ranks(screen, report.comparison)
     if report.checkpoint_comparison is not None:
         write_changes(screen, report.checkpoint_comparison)
     _findings(screen, findings, report)
@@ -143,6 +144,21 @@ def _budget_row(part: PartDelta, largest: float) -> list[Cell]:
         units.seconds_range(delta.low, delta.high),
         ((_SURE if sure else _UNSURE) * length, "red" if delta.value > 0 else "green"),
     ]
+
+
+def _ranks(screen: Screen, comparison: Comparison) -> None:
+    """Which rank the others wait for; the ranks of a data-parallel run all take the same time."""
+    slow = next((rank for rank in comparison.ranks if rank.rank == comparison.slow_rank), None)
+    others = [rank.after_busy_s for rank in comparison.ranks if rank is not slow]
+    known = [busy_s for busy_s in others if busy_s is not None]
+    if slow is None or slow.after_busy_s is None or not known:
+        return
+    screen.blank()
+    screen.labelled(
+        "Ranks:",
+        f"rank {slow.rank} makes the others wait: it is busy {units.seconds(slow.after_busy_s)} of each step, "
+        f"they {units.seconds(max(known))} at most. The budget above is its own.",
+    )
 
 
 def _findings(screen: Screen, findings: tuple[Finding, ...], report: Report) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from ckpt_doctor.facts.comparison import RankDelta
 from ckpt_doctor.facts.report import Confidence, Evidence, Location, NotEvaluated, Side, Status, Verdict
 from ckpt_doctor.report.text import render
 from tests.report.sample import checkpoint, cold_cache, comparison, inspect_report, order_lost, probe_report
@@ -184,3 +186,11 @@ def test_what_is_not_known_is_not_said() -> None:
     assert "Cost of the resume" not in text
     assert "None" not in text
     assert "sampler 1" not in text
+
+
+def test_the_rank_that_others_wait_for_is_named() -> None:
+    """All ranks of a data-parallel run take the same time; what differs is how long each is busy."""
+    ranks = (RankDelta(0, 0.033, 0.051, 0.030, 0.031), RankDelta(1, 0.033, 0.051, 0.030, 0.050))
+    text = flat(render(probe_report(comparison=replace(comparison(), ranks=ranks, slow_rank=1))))
+    assert "rank 1 makes the others wait: it is busy 50.0 ms of each step, they 31.0 ms at most" in text
+    assert "Ranks:" not in render(probe_report())
