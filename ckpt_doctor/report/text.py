@@ -156,8 +156,8 @@ def _ranks(screen: Screen, comparison: Comparison) -> None:
     screen.blank()
     screen.labelled(
         "Ranks:",
-        f"rank {slow.rank} makes the others wait: it is busy {units.seconds(slow.after_busy_s)} of each step, "
-        f"they {units.seconds(max(known))} at most. The budget above is its own.",
+        f"rank {slow.rank} makes the others wait: it is busy {units.seconds(slow.after_busy_s)} of each "
+        f"step, they {units.seconds(max(known))} at most. The budget above is its own.",
     )
 
 
