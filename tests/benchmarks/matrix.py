@@ -102,7 +102,7 @@ def _report(rows: Sequence[Row], arguments: argparse.Namespace, spent_s: float) 
     healthy = [answer for case, answer in every if not case.cause]
     lines = [
         f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, "
-        f"{'one busy process a core beside the probes' if arguments.hog else 'nothing else running'}; "
+        f"{'one busy process a core beside the probes' if arguments.hog else 'no hog beside the probes'}; "
         f"`python -m tests.benchmarks.matrix {' '.join(sys.argv[1:])}`, {spent_s / 60:.0f} min.",
         "",
         "| case | expected | told, ratio of step times (95 %) | right |",
