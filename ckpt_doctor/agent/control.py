@@ -1,7 +1,8 @@
 """The few numbers that a training process and the probe share while the process runs.
 
-One small memory-mapped file a process, named ``control-PID``. Each side writes only its own
-fields, and every field is one aligned 64-bit word, so no lock is needed.
+One small memory-mapped file a process, named ``control-PID``. Each side writes only its own fields,
+but for ``hold_at``, which the agent sets itself where it waits after a save. Every field is one
+aligned 64-bit word, so no lock is needed.
 """
 
 from __future__ import annotations

@@ -56,7 +56,6 @@ class Agent:
         self._readers: list[Callable[[], dict[str, float]]] = []
         self._describers: list[Callable[[], dict[str, object]]] = []
         self._after_save: list[Callable[[], None]] = []
-        self._not_measured: dict[str, str] = {}
         self._reset()
         atexit.register(self._end, "itself")
 
@@ -127,7 +126,6 @@ class Agent:
 
     def cannot_measure(self, name: str, why: str) -> None:
         """Record that a hook could not be installed."""
-        self._not_measured[name] = why
         self._add(["n", name, why])
 
     def checkpoint_touched(self, signal: str, duration_s: float, **fields: object) -> None:

@@ -18,8 +18,7 @@ import os
 import sys
 from pathlib import Path
 
-VERSION = 1
-KIND = "ckpt-doctor journal"
+from ckpt_doctor.facts.recording import JOURNAL_KIND, JOURNAL_VERSION
 
 
 class Journal:
@@ -29,7 +28,7 @@ class Journal:
         self._descriptor = os.open(
             path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644
         )
-        self._pending: list[object] = [{"kind": KIND, "version": VERSION, **header}]
+        self._pending: list[object] = [{"kind": JOURNAL_KIND, "version": JOURNAL_VERSION, **header}]
         self._full = False
 
     def add(self, line: object) -> None:

@@ -12,7 +12,7 @@ from ckpt_doctor.cli import progress
 from ckpt_doctor.cli.options import FailOn, FormatName, Ignored, InconclusiveOk, OutputFiles
 from ckpt_doctor.cli.output import Destinations
 from ckpt_doctor.cli.policy import project_policy
-from ckpt_doctor.cli.script import CONTEXT, option_names, script_command
+from ckpt_doctor.cli.script import CONTEXT, ScriptWords, option_names, script_command
 from ckpt_doctor.probe.request import ProbeRequest
 
 _EXAMPLES = """\b
@@ -31,14 +31,7 @@ def add_to(app: typer.Typer) -> None:
 
 def probe(
     context: typer.Context,
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SCRIPT",
-            help="The training script (or -m module, or any command) and its own arguments.",
-            show_default=False,
-        ),
-    ],
+    words: ScriptWords,
     resume_args: Annotated[
         str | None,
         typer.Option(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ckpt_doctor import doctor
-from ckpt_doctor.cli.script import CONTEXT, option_names, script_command
+from ckpt_doctor.cli.script import CONTEXT, ScriptWords, option_names, script_command
 
 _EXAMPLES = """\b
 Examples:
@@ -24,14 +24,7 @@ def add_to(app: typer.Typer) -> None:
 
 def record(
     context: typer.Context,
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SCRIPT",
-            help="The training script (or -m module, or any command) and its own arguments.",
-            show_default=False,
-        ),
-    ],
+    words: ScriptWords,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the recording goes.")
     ],

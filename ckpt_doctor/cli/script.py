@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -14,6 +15,17 @@ from ckpt_doctor.errors import UsageError
 
 CONTEXT = {"allow_interspersed_args": False, "ignore_unknown_options": True}
 """Everything from the first word on is the script's own; ``-m`` must be able to be that word."""
+
+
+ScriptWords = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SCRIPT",
+        help="The training script (or -m module, or any command) and its own arguments.",
+        show_default=False,
+    ),
+]
+"""The words that stand behind our options."""
 
 
 def option_names(context: typer.Context) -> list[str]:

@@ -65,7 +65,10 @@ class Arm:
         self._warden: subprocess.Popen[bytes] | None = None
         self._sampler: Sampler | None = None
         self._stacks = StackSampler(folder)
-        self._log = _FileLog(folder / LOG)
+        self._log = _Growing(folder / LOG)
+        self._rows: dict[str, list[list[str]]] = {}
+        self._journals: dict[Path, _Growing] = {}
+        self._checkpoints: dict[str, list[str | None]] = {}
         self._stopped = False
         self._steps_in_the_end = 0
         self._started_s = 0.0
@@ -167,8 +170,14 @@ class Arm:
 
     def lines(self, letter: str) -> list[list[str]]:
         """Paths that the run read (``r``), wrote (``w``), moved (``m``) or nearly destroyed (``v``)."""
-        self._log.read()
-        return self._log.rows.get(letter, [])
+        for line in self._log.new_lines():
+            first, *paths = line.split("\t")
+            self._rows.setdefault(first, []).append(paths)
+        return self._rows.get(letter, [])
+
+    def read_files(self) -> set[Path]:
+        """The files that the run has read."""
+        return {Path(path) for (path,) in self.lines("r")}
 
     def loaded_paths(self) -> list[str]:
         """Paths of the checkpoint loads that the agent saw."""
@@ -180,13 +189,13 @@ class Arm:
         return opened + self._paths_of("save")
 
     def _paths_of(self, signal: str) -> list[str]:
-        paths: list[str] = []
-        for journal in self.folder.glob("rank*.jsonl"):
-            for line in journal.read_text(encoding="utf-8").splitlines():
-                if line.startswith(f'["e","{signal}"'):
-                    path = json.loads(line)[5].get("path")
-                    paths += [path] if path else []
-        return paths
+        for path in self.folder.glob("rank*.jsonl"):
+            journal = self._journals.setdefault(path, _Growing(path))
+            for line in journal.new_lines():
+                if line.startswith(('["e","load"', '["e","save"')):
+                    event = json.loads(line)
+                    self._checkpoints.setdefault(event[1], []).append(event[5].get("path"))
+        return [path for path in self._checkpoints.get(signal, []) if path]
 
     def tail(self) -> list[str]:
         """The last lines that the run printed to its standard error, or else to its output."""
@@ -320,7 +329,7 @@ class Arm:
         return False
 
     def _training(self) -> list[Control]:
-        """The control files of the processes that have taken a step, or of all before that."""
+        """The control files of the processes that have taken a step."""
         self._discover()
         return [control for control in self._controls.values() if control.get("steps")]
 
@@ -336,24 +345,24 @@ class Arm:
                         control.close()
 
 
-class _FileLog:
-    """What the agent noted about files, read as it grows."""
+class _Growing:
+    """A file of lines that is being written: each line is read once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._offset = 0
-        self.rows: dict[str, list[list[str]]] = {}
 
-    def read(self) -> None:
-        """Take in the whole lines that have been added."""
-        with suppress(OSError), self._path.open("rb") as file:
-            file.seek(self._offset)
-            text = file.read()
-            text = text[: text.rfind(b"\n") + 1]
-            self._offset += len(text)
-            for line in text.decode("utf-8", "surrogateescape").splitlines():
-                letter, *paths = line.split("\t")
-                self.rows.setdefault(letter, []).append(paths)
+    def new_lines(self) -> list[str]:
+        """The whole lines that were added since the last call; none where there is no file."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._offset)
+                text = file.read()
+        except OSError:
+            return []
+        text = text[: text.rfind(b"\n") + 1]
+        self._offset += len(text)
+        return text.decode("utf-8", "surrogateescape").splitlines()
 
 
 def with_agent(environment: Mapping[str, str], options: AgentOptions) -> dict[str, str]:

@@ -102,10 +102,10 @@ class _Experiment:
             before.halt_alone()
         if alive and (request.alternate or not self._memory_for_two(before)):
             self._run_control_to_its_end(before, checkpoint)
-            residency.put_back(_read_files(before))
+            residency.put_back(before.read_files())
             alive = False
         if request.cold_cache:
-            evict(_read_files(before))
+            evict(before.read_files())
         try:
             after = self._start_after(before, checkpoint, self._after_start_steps(before, origin, alive))
         except ScriptError as error:
@@ -347,7 +347,7 @@ class _Experiment:
 
     def _data_files(self, before: Arm) -> Iterable[Path]:
         """The files that the run has read, and those beside them, which it may read next."""
-        read = _read_files(before)
+        read = before.read_files()
         folders = {path.parent for path in read}
         beside: set[Path] = set(read)
         for folder in folders:
@@ -365,10 +365,6 @@ def _needs_to_be_alone(error: ScriptError) -> bool:
     """Whether a run failed for what the other one holds: its port, or the memory of a device."""
     said = "\n".join(error.tail).lower()
     return "address already in use" in said or "eaddrinuse" in said or "out of memory" in said
-
-
-def _read_files(arm: Arm) -> list[Path]:
-    return [Path(path) for (path,) in arm.lines("r")]
 
 
 def _written(arm: Arm) -> tuple[list[str], list[list[str]]]:

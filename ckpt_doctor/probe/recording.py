@@ -15,11 +15,8 @@ from dataclasses import astuple
 from pathlib import Path
 
 from ckpt_doctor.errors import InputError
+from ckpt_doctor.facts.recording import HEADER, RECORDING_KIND, RECORDING_VERSION, SAMPLES, TRAILER, TURNS
 from ckpt_doctor.facts.run import HostSample, ProcessSample, Turn
-
-VERSION = 1
-KIND = "ckpt-doctor recording"
-HEADER, TRAILER, SAMPLES, TURNS = "recording.json", "trailer.json", "samples.jsonl", "turns.jsonl"
 
 
 def new_folder(path: Path) -> Path:
@@ -51,8 +48,8 @@ class RecordingWriter:
         self.path = path
         path.mkdir(parents=True, exist_ok=True)
         header = {
-            "kind": KIND,
-            "version": VERSION,
+            "kind": RECORDING_KIND,
+            "version": RECORDING_VERSION,
             "command": list(command),
             "cwd": str(Path.cwd()),
             "host": socket.gethostname(),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable
 from statistics import fmean
 
 from ckpt_doctor.probe.arm import Arm
@@ -90,14 +89,14 @@ class Turns:
 
     def _turn(self, arm: Arm, steps: int, sampled: bool) -> bool:
         """One turn; False when the run ended before it was over."""
-        touched = _read_files(self._arms)
+        touched = self._arms[0].read_files() | self._arms[1].read_files()
         self._views[arm].put_back(touched)
         self._outputs.show(arm.name)
         turn = arm.advance(steps, "interleaved", sampled=sampled)
         if turn is None:
             return False
         self._outputs.hide(arm.name, arm.written_paths())
-        self._views[arm].note(touched | _read_files([arm]))
+        self._views[arm].note(touched | arm.read_files())
         self._step_s[arm].append((turn.t_end_s - turn.t_start_s) / steps)
         return True
 
@@ -119,7 +118,3 @@ class Turns:
         time.sleep(STACKS_STARTUP_S)
         for arm in self._arms:
             arm.pause_stacks()
-
-
-def _read_files(arms: Iterable[Arm]) -> set[Path]:
-    return {Path(path) for arm in arms for (path,) in arm.lines("r")}

@@ -14,6 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from ckpt_doctor.errors import RecordingError
+from ckpt_doctor.facts.recording import (
+    HEADER,
+    JOURNAL_KIND,
+    RECORDING_KIND,
+    RECORDING_VERSION,
+    SAMPLES,
+    TRAILER,
+    TURNS,
+)
 from ckpt_doctor.facts.run import (
     Event,
     Fingerprint,
@@ -28,9 +37,7 @@ from ckpt_doctor.facts.run import (
     Turn,
 )
 
-RECORDING_KIND, JOURNAL_KIND = "ckpt-doctor recording", "ckpt-doctor journal"
-KNOWN_VERSIONS = (1,)
-HEADER, TRAILER, SAMPLES, TURNS = "recording.json", "trailer.json", "samples.jsonl", "turns.jsonl"
+KNOWN_VERSIONS = (RECORDING_VERSION,)
 
 _DIGEST_KINDS = {"i": "indices", "b": "batches", "m": "batches"}
 """Kinds of digests (see agent.journal), best first."""

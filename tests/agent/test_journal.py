@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ckpt_doctor.agent.journal import KIND, VERSION, Journal
+from ckpt_doctor.agent.journal import Journal
+from ckpt_doctor.facts.recording import JOURNAL_KIND as KIND
+from ckpt_doctor.facts.recording import JOURNAL_VERSION as VERSION
 
 
 def lines(path: Path) -> list[object]:

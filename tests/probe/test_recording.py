@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from ckpt_doctor.errors import InputError
+from ckpt_doctor.facts.recording import RECORDING_KIND as KIND
 from ckpt_doctor.facts.run import HostSample
-from ckpt_doctor.probe.recording import KIND, RecordingWriter, new_folder
+from ckpt_doctor.probe.recording import RecordingWriter, new_folder
 from ckpt_doctor.readers import recordings
 
 HOST = HostSample(1.0, 2.0, None, None, None, None, None)

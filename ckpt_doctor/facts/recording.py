@@ -1,0 +1,10 @@
+"""The names that the writers of a recording and its reader share."""
+
+from __future__ import annotations
+
+RECORDING_KIND, RECORDING_VERSION = "ckpt-doctor recording", 1
+"""What the header of a recording folder says of it."""
+JOURNAL_KIND, JOURNAL_VERSION = "ckpt-doctor journal", 1
+"""What the first line of one process's journal says of it."""
+HEADER, TRAILER, SAMPLES, TURNS = "recording.json", "trailer.json", "samples.jsonl", "turns.jsonl"
+"""Files of a recording folder that are written from outside the run."""
