@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ckpt_doctor.errors import InputError
+from ckpt_doctor.errors import InputError, RecordingError
 from ckpt_doctor.facts.recording import RECORDING_KIND as KIND
 from ckpt_doctor.facts.run import HostSample
 from ckpt_doctor.probe.recording import RecordingWriter, new_folder
@@ -67,6 +67,11 @@ def test_a_folder_that_cannot_be_used(tmp_path: Path, name: str) -> None:
     assert refused.value.hint
 
 
-def test_writer_and_reader_agree() -> None:
-    """Both know the same names and kind."""
-    assert recordings.RECORDING_KIND == KIND
+def test_writer_and_reader_agree(tmp_path: Path) -> None:
+    """What is written is taken for a recording, of the kind and version that older readers know."""
+    RecordingWriter(tmp_path / "r", ["python", "train.py"], None, {})
+    header = json.loads((tmp_path / "r/recording.json").read_text())
+    assert (header["kind"], header["version"]) == ("ckpt-doctor recording", 1)
+    assert recordings.is_recording(tmp_path / "r")
+    with pytest.raises(RecordingError, match="no optimizer step was recorded"):
+        recordings.read_recording(tmp_path / "r")
