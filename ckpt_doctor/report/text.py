@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ckpt_doctor import units
 from ckpt_doctor.facts.checkpoint import CheckpointFacts
 from ckpt_doctor.facts.report import (
-    Confidence,
     Finding,
     NotEvaluated,
     Report,
     Severity,
-    Side,
     Status,
 )
 from ckpt_doctor.facts.shape import Shape
@@ -24,7 +21,7 @@ from ckpt_doctor.report.terminal.checkpoint_changes import write_changes
 from ckpt_doctor.report.terminal.screen import Cell, Column, Screen
 
 if TYPE_CHECKING:
-    from ckpt_doctor.facts.comparison import Comparison, PartDelta, StartCost
+    from ckpt_doctor.facts.comparison import Comparison, PartDelta
 
 SUFFIXES = (".txt",)
 
@@ -78,16 +75,7 @@ def render(report: Report, *, width: int = 80, colour: bool = False) -> str:
 def _verdict(screen: Screen, report: Report) -> None:
     verdict = report.verdict
     cause = wording.first_cause(report)
-    words = []
-    if verdict.side is Side.NOT_ESTABLISHED:
-        words.append("cause not established")
-    elif verdict.side is not Side.NONE:
-        words.append(f"{verdict.side.value} side")
-    if cause is not None:
-        words.append(f"{cause.name} ({cause.code})")
-    if verdict.confidence is not None:
-        words.append(verdict.confidence.value)
-    tail = "".join(f" · {word}" for word in words)
+    tail = "".join(f" · {word}" for word in wording.outcome(report))
     style = _STATUS_STYLE[Status.SLOWER if cause is not None else verdict.status]
     screen.line((wording.headline(report), style), (tail, "bold"))
     screen.blank()
@@ -197,19 +185,11 @@ def _evidence(screen: Screen, finding: Finding) -> None:
 
 
 def _finding_heading(screen: Screen, finding: Finding, report: Report) -> None:
-    words = [finding.severity.value]
-    if finding.shape is not None:
-        words.append(finding.shape.value)
-    cost = wording.cost(finding)
-    if cost is not None:
-        words.append(cost)
-    if finding.confidence is not Confidence.SUPPORTED:
-        words.append(finding.confidence.value)
-    place = wording.place(finding, report)
-    if place is not None:
-        words.append(place)
     title = f"{finding.code} {finding.name}"
-    screen.line((title, f"bold {_SEVERITY_STYLE[finding.severity]}"), "  " + " · ".join(words))
+    screen.line(
+        (title, f"bold {_SEVERITY_STYLE[finding.severity]}"),
+        "  " + " · ".join(wording.traits(finding, report)),
+    )
 
 
 def _resume_cost(screen: Screen, comparison: Comparison) -> None:
@@ -219,20 +199,11 @@ def _resume_cost(screen: Screen, comparison: Comparison) -> None:
     text = f"first step done {units.seconds(after.first_step_s)} after the start"
     if before.first_step_s is not None:
         text += f" (before: {units.seconds(before.first_step_s)})"
-    parts = _start_parts(after)
+    parts = ", ".join(
+        f"{name} {units.seconds(value)}" for name, value in wording.start_parts(after).items() if value
+    )
     screen.blank()
     screen.line(("Cost of the resume, once: ", "bold"), f"{text}{'; ' if parts else ''}{parts}")
-
-
-def _start_parts(start: StartCost) -> str:
-    parts = {
-        "imports": start.imports_s,
-        "loading": start.load_s,
-        "workers": start.workers_s,
-        "fast-forward": start.fast_forward_s,
-        "compiling": start.compile_s,
-    }
-    return ", ".join(f"{name} {units.seconds(value)}" for name, value in parts.items() if value)
 
 
 def _checkpoint(screen: Screen, checkpoint: CheckpointFacts, *, brief: bool) -> None:
@@ -260,30 +231,14 @@ def _limits(screen: Screen, report: Report) -> None:
     if report.not_evaluated:
         screen.labelled("Not evaluated:", _reasons(report.not_evaluated), style="dim")
     if report.comparison is not None:
-        screen.labelled("Measured:", _measured(report.comparison), style="dim")
+        screen.labelled("Measured:", "; ".join(wording.measured(report.comparison)), style="dim")
     for name, value in report.context.items():
         screen.labelled(f"{name.capitalize().replace('_', ' ')}:", value, style="dim")
 
 
 def _reasons(items: Iterable[NotEvaluated]) -> str:
-    codes: dict[str, list[str]] = defaultdict(list)
-    for item in items:
-        codes[item.why].append(item.code)
+    codes = wording.reasons(items)
     told = [f"{', '.join(group)} ({why})" for why, group in codes.items()]
     left = sum(len(group) for group in list(codes.values())[_REASONS:])
     more = f"; and {left} more (--format json lists them)" if left else ""
     return "; ".join(told[:_REASONS]) + more
-
-
-def _measured(comparison: Comparison) -> str:
-    turns = sum(turn.phase == "interleaved" for turn in comparison.after.run.turns)
-    how = f"in {turns} turns each" if comparison.paired and turns else "one run after the other"
-    words = [
-        f"{comparison.before.steps} and {comparison.after.steps} steps, {how}",
-        f"a slowdown above {units.percent(comparison.detectable_ratio - 1)} would show",
-    ]
-    if comparison.agent_per_step_s is not None:
-        words.append(f"the agent took {units.per_step(comparison.agent_per_step_s)}")
-    if comparison.sampler_ratio is not None:
-        words.append(f"the stack sampler {units.ratio(comparison.sampler_ratio)}")
-    return "; ".join(words)

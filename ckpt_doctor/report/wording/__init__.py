@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ckpt_doctor import units
-from ckpt_doctor.facts.report import Evidence, Finding, Report, Severity, Status
+from ckpt_doctor.facts.report import (
+    Confidence,
+    Evidence,
+    Finding,
+    NotEvaluated,
+    Report,
+    Severity,
+    Side,
+    Status,
+)
 from ckpt_doctor.facts.shape import Shape
 
 if TYPE_CHECKING:
-    from ckpt_doctor.facts.comparison import Interval
+    from ckpt_doctor.facts.comparison import Comparison, Interval, StartCost
 
 
 def by_cost(report: Report) -> tuple[Finding, ...]:
@@ -45,6 +55,21 @@ def headline(report: Report) -> str:
     return word
 
 
+def outcome(report: Report) -> tuple[str, ...]:
+    """What follows the headline: side, cause and confidence, as ``data side``, each where it is known."""
+    verdict, cause = report.verdict, first_cause(report)
+    words = []
+    if verdict.side is Side.NOT_ESTABLISHED:
+        words.append("cause not established")
+    elif verdict.side is not Side.NONE:
+        words.append(f"{verdict.side.value} side")
+    if cause is not None:
+        words.append(f"{cause.name} ({cause.code})")
+    if verdict.confidence is not None:
+        words.append(verdict.confidence.value)
+    return tuple(words)
+
+
 def first_cause(report: Report) -> Finding | None:
     """The finding that the verdict names; None where it names none."""
     return next((f for f in report.findings if f.code == report.verdict.cause), None)
@@ -64,6 +89,21 @@ def tally(report: Report) -> str:
 def interval(value: Interval) -> str:
     """A ratio with its 95 % interval, as ``1.53× (1.49–1.57)``."""
     return f"{units.ratio(value.value)} ({value.low:.2f}–{value.high:.2f})"
+
+
+def traits(finding: Finding, report: Report) -> tuple[str, ...]:
+    """What is said of a finding beside its name: severity, shape, cost, confidence and place."""
+    words = [finding.severity.value]
+    if finding.shape is not None:
+        words.append(finding.shape.value)
+    told = (cost(finding), place(finding, report))
+    if told[0] is not None:
+        words.append(told[0])
+    if finding.confidence is not Confidence.SUPPORTED:
+        words.append(finding.confidence.value)
+    if told[1] is not None:
+        words.append(told[1])
+    return tuple(words)
 
 
 def cost(finding: Finding) -> str | None:
@@ -93,15 +133,52 @@ def place(finding: Finding, report: Report) -> str | None:
     """The line of the user's source as ``train.py:42``, relative to where the script ran if it lies there."""
     if finding.location is None:
         return None
+    return f"{relative_file(finding.location.file, report)}:{finding.location.line}"
+
+
+def relative_file(file: str, report: Report) -> str:
+    """A source file, relative to where the script ran if it lies there."""
     from pathlib import PurePath
 
-    file = PurePath(finding.location.file)
+    path = PurePath(file)
     cwd = report.comparison.after.run.meta.cwd if report.comparison is not None else None
-    if cwd is not None and file.is_relative_to(cwd):
-        file = file.relative_to(cwd)
-    return f"{file}:{finding.location.line}"
+    return str(path.relative_to(cwd) if cwd is not None and path.is_relative_to(cwd) else path)
 
 
 def part_name(part: str) -> str:
     """A part of the step time in words, as ``data wait``."""
     return {"gc": "GC pauses"}.get(part, part.replace("_", " "))
+
+
+def start_parts(start: StartCost) -> Mapping[str, float | None]:
+    """The parts of a run's start in words, in seconds; None where one is not known."""
+    return {
+        "imports": start.imports_s,
+        "loading": start.load_s,
+        "workers": start.workers_s,
+        "fast-forward": start.fast_forward_s,
+        "compiling": start.compile_s,
+    }
+
+
+def reasons(items: Iterable[NotEvaluated]) -> Mapping[str, tuple[str, ...]]:
+    """Why rules could not be judged, each reason with their codes."""
+    codes: dict[str, tuple[str, ...]] = {}
+    for item in items:
+        codes[item.why] = (*codes.get(item.why, ()), item.code)
+    return codes
+
+
+def measured(comparison: Comparison) -> tuple[str, ...]:
+    """How two runs were measured, what would have shown, and what the measurement cost."""
+    turns = sum(turn.phase == "interleaved" for turn in comparison.after.run.turns)
+    how = f"in {turns} turns each" if comparison.paired and turns else "one run after the other"
+    words = [
+        f"{comparison.before.steps} and {comparison.after.steps} steps, {how}",
+        f"a slowdown above {units.percent(comparison.detectable_ratio - 1)} would show",
+    ]
+    if comparison.agent_per_step_s is not None:
+        words.append(f"the agent took {units.per_step(comparison.agent_per_step_s)}")
+    if comparison.sampler_ratio is not None:
+        words.append(f"the stack sampler {units.ratio(comparison.sampler_ratio)}")
+    return tuple(words)
