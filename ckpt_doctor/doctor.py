@@ -142,6 +142,7 @@ def _report(
         warnings=tuple(warnings),
         context=context or {},
         checkpoint_comparison=case.checkpoint_comparison,
+        policy=policy,
     )
 
 

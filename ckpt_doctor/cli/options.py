@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,13 +20,13 @@ FormatName = Annotated[
     ),
 ]
 OutputFiles = Annotated[
-    list[Path] | None,
+    list[str] | None,
     typer.Option(
         "--output",
         "-o",
-        metavar="FILE",
-        help="Also write the report here, in the format that the file's ending names (else --format). "
-        "May be given several times.",
+        metavar="[FORMAT:]FILE",
+        help="Also write the report here, in this format or the one that the file's ending names "
+        "(else --format). May be given several times.",
     ),
 ]
 FailOn = Annotated[

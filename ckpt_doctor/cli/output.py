@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ckpt_doctor.cli.exit_codes import exit_code
-from ckpt_doctor.errors import UsageError
+from ckpt_doctor.errors import MachineError, UsageError
 from ckpt_doctor.facts.policy import Policy
 from ckpt_doctor.facts.report import Report
-from ckpt_doctor.report import Format, format_for_suffix, format_names, load_format
+from ckpt_doctor.report import Format, format_for_file, format_names, load_format
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,23 +24,25 @@ class Destinations:
 
     Args:
         format_name: Format on standard output.
-        files: Files to write as well.
+        files: Files to write as well: ``FILE`` in the format that its ending names (else in that of
+            standard output), or ``FORMAT:FILE``.
 
     Raises:
         UsageError: There is no such format, or a file cannot be written.
+        MachineError: A format needs a library that is not installed.
     """
 
-    def __init__(self, format_name: str, files: Sequence[Path] | None) -> None:
-        try:
-            self._format = load_format(format_name)
-        except KeyError:
-            names = ", ".join(format_names())
+    def __init__(self, format_name: str, files: Sequence[str] | None) -> None:
+        self._format = _known(format_name)
+        if self._format.is_folder:
             raise UsageError(
-                f"there is no format {format_name!r}", hint=f"The formats are {names}."
-            ) from None
-        self._files = [(path, format_for_suffix(path.suffix) or self._format) for path in files or ()]
-        for path, _ in self._files:
-            _check_writable(path)
+                f"{format_name} is a folder of files, nothing for standard output",
+                hint=f"Say where it goes: -o {format_name}:FOLDER",
+            )
+        self._files = [self._target(file) for file in files or ()]
+        for path, fmt in self._files:
+            _check_writable(path, fmt)
+        _check_different([path for path, _ in self._files])
 
     def deliver(self, report: Report, policy: Policy) -> int:
         """Write the report everywhere and return the exit code.
@@ -49,9 +51,19 @@ class Destinations:
             UsageError: A file cannot be written.
         """
         for path, fmt in self._files:
-            _write(path, fmt.render(report, width=_PIPE_WIDTH, colour=False))
+            _write(path, fmt, report)
         write_out(_for_terminal(self._format, report))
         return exit_code(report, policy)
+
+    def _target(self, file: str) -> tuple[Path, Format]:
+        from pathlib import Path
+
+        name, colon, rest = file.partition(":")
+        if not colon or name not in format_names():
+            return Path(file), _usable(format_for_file(file) or self._format)
+        if not rest:
+            raise UsageError(f"{file}: names no file", hint=f"As in -o {name}:FILE")
+        return Path(rest), _known(name)
 
 
 def write_out(text: str) -> None:
@@ -78,23 +90,54 @@ def wants_colour() -> bool:
     return sys.stdout.isatty()
 
 
+def _known(name: str) -> Format:
+    try:
+        return _usable(load_format(name))
+    except KeyError:
+        names = ", ".join(format_names())
+        raise UsageError(f"there is no format {name!r}", hint=f"The formats are {names}.") from None
+
+
+def _usable(fmt: Format) -> Format:
+    if fmt.needs:
+        from importlib.util import find_spec
+
+        missing = [library for library in fmt.needs if find_spec(library) is None]
+        if missing:
+            raise MachineError(
+                f"the format {fmt.name} needs {missing[0]}", hint=f'pip install "ckpt-doctor[{fmt.name}]"'
+            )
+    return fmt
+
+
 def _for_terminal(fmt: Format, report: Report) -> str:
     if not fmt.is_for_terminals:
         return fmt.render(report, width=_PIPE_WIDTH, colour=False)
     return fmt.render(report, width=terminal_width(), colour=wants_colour())
 
 
-def _check_writable(path: Path) -> None:
-    if path.is_dir():
+def _check_writable(path: Path, fmt: Format) -> None:
+    if path.is_dir() and not fmt.is_folder:
         raise UsageError(f"{path}: is a folder, not a file to write the report to")
+    if path.is_file() and fmt.is_folder:
+        raise UsageError(f"{path}: is a file, but {fmt.name} is a folder of files")
     if not path.parent.is_dir():
         raise UsageError(f"{path}: the folder {path.parent} does not exist")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise UsageError(f"{path}: may not be written")
 
 
-def _write(path: Path, text: str) -> None:
+def _check_different(paths: Sequence[Path]) -> None:
+    twice = [path for number, path in enumerate(paths) if path in paths[:number]]
+    if twice:
+        raise UsageError(f"{twice[0]}: two reports would go there")
+
+
+def _write(path: Path, fmt: Format, report: Report) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
+        if fmt.is_folder:
+            fmt.write(report, path)
+        else:
+            path.write_text(fmt.render(report, width=_PIPE_WIDTH, colour=False), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror}") from error

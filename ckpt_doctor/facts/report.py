@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ckpt_doctor.facts.checkpoint import CheckpointFacts
     from ckpt_doctor.facts.checkpoint_comparison import CheckpointComparison
     from ckpt_doctor.facts.comparison import Comparison
+    from ckpt_doctor.facts.policy import Policy
     from ckpt_doctor.facts.shape import Shape
 
 SCHEMA_VERSION = 1
@@ -170,3 +171,5 @@ class Report:
     schema_version: int = SCHEMA_VERSION
     checkpoint_comparison: CheckpointComparison | None = None
     """What two checkpoints differ in, where that was asked."""
+    policy: Policy | None = None
+    """The rules of the project that it was judged by; None where there were none but the usual ones."""

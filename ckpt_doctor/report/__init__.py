@@ -1,8 +1,12 @@
 """Findings become text, and nothing is judged here.
 
 An output format is one module in this folder, named after itself: ``report/json.py`` is
-``--format json``. It has ``SUFFIXES``, the endings of files that hold it, and
-``render(report) -> str``; a format for terminals also takes ``width`` (columns) and ``colour``.
+``--format json``. It has ``SUFFIXES``, the endings of files that hold it (there may be none), and
+
+- ``render(report) -> str``; a format for terminals also takes ``width`` (columns) and ``colour``; or
+- ``write(report, folder)``, where the format is a folder of files.
+
+A format that needs libraries of an extra names them in ``NEEDS``; the extra is called like the format.
 Formats are found by scanning; what several of them share lies in a package beside them.
 """
 
@@ -12,9 +16,12 @@ import importlib
 import inspect
 import pkgutil
 from types import ModuleType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ckpt_doctor.facts.report import Report
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Format(NamedTuple):
@@ -27,10 +34,22 @@ class Format(NamedTuple):
     @property
     def is_for_terminals(self) -> bool:
         """Whether the width of a terminal and its colours matter."""
-        return "width" in inspect.signature(self.module.render).parameters
+        return not self.is_folder and "width" in inspect.signature(self.module.render).parameters
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the format is a folder of files, and no text."""
+        return hasattr(self.module, "write")
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Libraries of the extra of the same name that it cannot do without."""
+        needs = getattr(self.module, "NEEDS", ())
+        assert isinstance(needs, tuple)
+        return needs
 
     def render(self, report: Report, *, width: int, colour: bool) -> str:
-        """The report in this format.
+        """The report in this format, which is no folder.
 
         Args:
             report: What to tell.
@@ -41,6 +60,14 @@ class Format(NamedTuple):
         text = self.module.render(report, **options)
         assert isinstance(text, str)
         return text
+
+    def write(self, report: Report, folder: Path) -> None:
+        """Write the report as a folder of files, for a format that is one.
+
+        Raises:
+            OSError: The folder cannot be written.
+        """
+        self.module.write(report, folder)
 
 
 def format_names() -> tuple[str, ...]:
@@ -59,12 +86,14 @@ def load_format(name: str) -> Format:
         raise KeyError(name)
     module = importlib.import_module(f"{__name__}.{name}")
     suffixes = getattr(module, "SUFFIXES", None)
-    if not callable(getattr(module, "render", None)) or not isinstance(suffixes, tuple) or not suffixes:
-        raise ValueError(f"{module.__name__}: a format has render(report) and SUFFIXES")
+    ways = [way for way in ("render", "write") if callable(getattr(module, way, None))]
+    if len(ways) != 1 or not isinstance(suffixes, tuple):
+        raise ValueError(f"{module.__name__}: a format has SUFFIXES, and either render or write")
     return Format(name, suffixes, module)
 
 
-def format_for_suffix(suffix: str) -> Format | None:
-    """The format that files with this ending (as ``.json``) hold, or None."""
-    formats = (load_format(name) for name in format_names())
-    return next((fmt for fmt in formats if suffix.lower() in fmt.suffixes), None)
+def format_for_file(name: str) -> Format | None:
+    """The format that a file of this name holds, or None: the longest ending that fits decides."""
+    formats = [load_format(each) for each in format_names()]
+    fits = [(suffix, fmt) for fmt in formats for suffix in fmt.suffixes if name.lower().endswith(suffix)]
+    return max(fits, key=lambda fit: len(fit[0]))[1] if fits else None

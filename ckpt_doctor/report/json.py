@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         StartCost,
         Window,
     )
+    from ckpt_doctor.facts.policy import Policy
 
 SUFFIXES = (".json",)
 
@@ -54,6 +55,7 @@ def document(report: Report) -> Json:
         "checkpoint_comparison": _checkpoint_comparison(report.checkpoint_comparison),
         "warnings": list(report.warnings),
         "context": dict(report.context),
+        "policy": _policy(report.policy),
     }
 
 
@@ -75,6 +77,17 @@ def _verdict(report: Report) -> Json:
         "before_samples_per_s": comparison.before.samples_per_s if comparison else None,
         "after_samples_per_s": comparison.after.samples_per_s if comparison else None,
         "detectable_ratio": comparison.detectable_ratio if comparison else None,
+    }
+
+
+def _policy(policy: Policy | None) -> Json | None:
+    if policy is None:
+        return None
+    return {
+        "required": sorted(policy.required),
+        "ignored": sorted(policy.ignored),
+        "fail_on": policy.fail_on.value,
+        "inconclusive_ok": policy.inconclusive_ok,
     }
 
 
