@@ -112,6 +112,11 @@ def test_optimizer_state_in_double_precision(tmp_path: Path, nothing_left: None)
     check_budget(found)
 
 
+def heed_sigint() -> None:
+    """Undo what a shell does to its background jobs: they, and all they start, ignore SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_doctor_that_is_interrupted(tmp_path: Path, nothing_left: None, number: signal.Signals) -> None:
     """Ctrl-C, a scheduler's SIGTERM or even SIGKILL leave no process of the script's behind."""
@@ -120,7 +125,14 @@ def test_a_doctor_that_is_interrupted(tmp_path: Path, nothing_left: None, number
         "open(f'started-{os.getpid()}', 'w').close()\nwhile True: pass\n"
     )
     command = [sys.executable, "-m", "ckpt_doctor", "probe", "train.py"]
-    process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_sigint,
+    )
     deadline = time.monotonic() + 60
     while len(list(tmp_path.glob("started-*"))) < 2:
         assert time.monotonic() < deadline
