@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
+from ckpt_doctor.facts.active_time import ActiveTime
 from ckpt_doctor.facts.comparison import CounterDelta
 from ckpt_doctor.facts.run import HostSample, ProcessSample, RankRecord, Turn
 from ckpt_doctor.stats.alignment import Arm
@@ -122,20 +123,6 @@ def growth(
     for rise in rises:
         values.append(values[-1] + rise)
     return math.fsum(_value(at, values, clock.at(b)) - _value(at, values, clock.at(a)) for a, b in stretches)
-
-
-class ActiveTime:
-    """A clock that stands still while a process is held between its turns."""
-
-    def __init__(self, turns: Sequence[Turn]) -> None:
-        self._turns = sorted((turn.t_start_s, turn.t_end_s) for turn in turns)
-
-    def at(self, t_s: float) -> float:
-        """Seconds of running until ``t_s``; before the first turn and after the last it runs on."""
-        held = 0.0
-        for (_, end_s), (start_s, _) in pairwise(self._turns):
-            held += min(max(t_s - end_s, 0.0), max(start_s - end_s, 0.0))
-        return t_s - held
 
 
 def _reach_s(known: Sequence[tuple[float, float]]) -> float:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
+from ckpt_doctor.facts.active_time import ActiveTime
 from ckpt_doctor.facts.comparison import StartCost
 from ckpt_doctor.facts.run import RankRecord, RunRecord
 from ckpt_doctor.stats.alignment import Arm
-from ckpt_doctor.stats.counters import ActiveTime
 
 
 def start_cost(run: RunRecord, rank: RankRecord) -> StartCost:
