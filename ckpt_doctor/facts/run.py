@@ -21,6 +21,9 @@ PARTS: tuple[str, ...] = (
 the step it lies in ``rest``. The time that the agent spent on itself is in none of them.
 """
 
+MEASURED = "memory."
+"""How the names of a fingerprint's values begin that are measured rather than set."""
+
 
 @dataclass(frozen=True)
 class Event:
@@ -44,7 +47,10 @@ class Fingerprint:
 
     step: int
     values: Mapping[str, object]
-    """Dotted names to JSON scalars, as ``optimizer.0.group.0.foreach``."""
+    """Dotted names to JSON scalars, as ``optimizer.0.group.0.foreach``.
+
+    Names that begin with ``memory.`` (MEASURED) are sizes that differ between any two processes.
+    """
 
 
 @dataclass(frozen=True)
@@ -139,6 +145,23 @@ class HostSample:
     pressure_memory_s: float | None
     refaults: int | None
     """Pages that had to be read again after they had been evicted (workingset_refault_file)."""
+    swap_ins: int | None = None
+    """Pages that came back from swap (pswpin)."""
+    left_over_cpu_s: float | None = None
+    """CPU seconds of the processes in ``RunRecord.left_overs``, since each was first seen."""
+
+
+@dataclass(frozen=True)
+class LeftOver:
+    """A process whose parent has died, and that belongs to no run that anybody waits for."""
+
+    pid: int
+    command: str
+    """Its command line, cut short."""
+    started_unix_s: float
+    rss_bytes: int
+    holds_gpu: bool
+    """Whether it has a GPU's device file open."""
 
 
 @dataclass(frozen=True)
@@ -206,5 +229,11 @@ class RunRecord:
     host: tuple[HostSample, ...] = ()
     turns: tuple[Turn, ...] = ()
     stacks: tuple[StackProfile, ...] = ()
+    left_overs: tuple[LeftOver, ...] = ()
+    """Processes of an earlier run that were seen to be alive."""
+    read_files: frozenset[str] = frozenset()
+    """Files that the run opened for reading, where that was watched."""
+    written_files: frozenset[str] = frozenset()
+    """Files that it opened for writing, or moved something to."""
     not_measured: Mapping[str, str] = field(default_factory=dict)
     """What could not be sampled from outside, and why."""

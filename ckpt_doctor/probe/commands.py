@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 
 from ckpt_doctor.errors import UsageError
+from ckpt_doctor.facts.command import script_end
 
 CHECKPOINT = "{checkpoint}"
 
@@ -40,19 +41,13 @@ def split_script(command: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ..
     Raises:
         UsageError: It names no script.
     """
-    for index, word in enumerate(command):
-        if word in ("-m", "--module") and index + 1 < len(command) and not _is_launcher(command[index + 1]):
-            return tuple(command[: index + 2]), tuple(command[index + 2 :])
-        if word.endswith(".py"):
-            return tuple(command[: index + 1]), tuple(command[index + 1 :])
-    raise UsageError(
-        f"no script is found in: {shlex.join(command)}",
-        hint="--after-args replaces what follows a *.py file or -m MODULE; use --resume-args instead",
-    )
-
-
-def _is_launcher(module: str) -> bool:
-    return module.startswith(("torch.distributed.", "accelerate.", "deepspeed."))
+    end = script_end(command)
+    if end is None:
+        raise UsageError(
+            f"no script is found in: {shlex.join(command)}",
+            hint="--after-args replaces what follows a *.py file or -m MODULE; use --resume-args instead",
+        )
+    return tuple(command[:end]), tuple(command[end:])
 
 
 def _filled(template: str, checkpoint: str) -> list[str]:
