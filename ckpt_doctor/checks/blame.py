@@ -94,6 +94,11 @@ def data_parts(comparison: Comparison) -> tuple[str, ...]:
     return ("data_wait",) if has_loader(comparison) else ("data_wait", "forward", "rest")
 
 
+def model_parts(comparison: Comparison) -> tuple[str, ...]:
+    """The parts in which the model computes: without a loader, forward reads in the rest of the step."""
+    return ("forward", "backward") if has_loader(comparison) else ("forward", "backward", "rest")
+
+
 def has_loader(comparison: Comparison) -> bool:
     """Whether a loader fed the steps of either run."""
     batches = comparison.counter("batches")
@@ -121,6 +126,25 @@ def grew(comparison: Comparison, parts: Sequence[str]) -> bool:
         and total_s >= MIN_SHARE * comparison.delta_s
         and any(part.delta.low > 0 for part in known)
     )
+
+
+def claim_s(comparison: Comparison, findings: Iterable[Finding], parts: Sequence[str]) -> float | None:
+    """Seconds per step for a cause that only its parts measure: their growth, as far as it is unexplained.
+
+    Of several such causes the first one asked gets all of it: nothing tells them apart but taking one away.
+
+    Args:
+        comparison: The two runs.
+        findings: What the rules asked before have found.
+        parts: The parts that the cause makes longer.
+
+    Returns:
+        None where the runs are not slower, these parts did not grow, or nothing worth telling is left.
+    """
+    if not is_slower(comparison, proven=True) or not grew(comparison, parts):
+        return None
+    left_s = min(growth_s(comparison, parts), comparison.delta_s - explained_s(comparison, findings))
+    return left_s if left_s >= MIN_SHARE * comparison.delta_s else None
 
 
 def share_ratio(comparison: Comparison, seconds: float) -> float:
@@ -163,6 +187,12 @@ def changes_of(comparison: Comparison, prefix: str, names: Iterable[str]) -> tup
         and change.before is not None
         and change.after is not None
     )
+
+
+def change_of(comparison: Comparison, key: str) -> FingerprintChange | None:
+    """The change of one setting or size; None where it is the same, or unknown on a side."""
+    found = (c for c in comparison.changes if c.key == key)
+    return next((c for c in found if c.before is not None and c.after is not None), None)
 
 
 def asynchronous(comparison: Comparison) -> bool:
