@@ -14,7 +14,8 @@ from ckpt_doctor.agent.control import PREFIX
 from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.errors import ScriptError
 from ckpt_doctor.probe.arm import with_agent
-from ckpt_doctor.probe.recording import RecordingWriter, new_folder
+from ckpt_doctor.probe.nodes import output_folder
+from ckpt_doctor.probe.recording import RecordingWriter
 from ckpt_doctor.probe.sampler import Sampler
 
 EVERY_S = 1.0
@@ -27,11 +28,13 @@ PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 def run_recorded(command: Sequence[str], output: Path) -> int:
     """Run a command to its end in the foreground; returns its exit code, or 128 + n for signal n.
 
+    One of several parts of a job is recorded in a folder of its own below ``output``.
+
     Raises:
         InputError: The output folder is in use, or cannot be made.
         ScriptError: The command cannot be started.
     """
-    folder = new_folder(output)
+    folder = output_folder(output, command, os.environ)
     options = AgentOptions(recording=str(folder))
     try:
         child = subprocess.Popen(list(command), env=with_agent(os.environ, options))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from ckpt_doctor.errors import RecordingError
 from ckpt_doctor.facts.recording import (
     HEADER,
     JOURNAL_KIND,
+    PART_PREFIX,
     RECORDING_KIND,
     RECORDING_VERSION,
     SAMPLES,
@@ -48,12 +50,39 @@ _LIBRARY = re.compile(
 
 
 def read_recording(path: str | Path) -> RunRecord:
-    """Read one recording folder.
+    """Read one recording folder; the parts of a job that was recorded on several nodes become one run.
 
     Raises:
         RecordingError: It is no recording, of an unknown version, damaged, or holds no training process.
     """
     folder = Path(path)
+    parts = _parts(folder)
+    return merge(str(folder), [_read_part(part) for part in parts]) if parts else _read_part(folder)
+
+
+def merge(path: str, parts: Sequence[RunRecord]) -> RunRecord:
+    """One run of the parts of a job, with the ranks of all.
+
+    The clocks of two nodes have nothing in common, so the samples of processes and machine are those of
+    one part: the one that holds the lowest rank.
+    """
+    first = min(parts, key=lambda part: part.ranks[0].rank)
+    failed = [part.meta for part in parts if not part.meta.complete or part.meta.exit_code]
+    worst = next(iter(failed), first.meta)
+    return replace(
+        first,
+        meta=replace(
+            first.meta,
+            path=path,
+            complete=all(part.meta.complete for part in parts),
+            ended_by=worst.ended_by,
+            exit_code=worst.exit_code,
+        ),
+        ranks=tuple(sorted((r for part in parts for r in part.ranks), key=lambda r: (r.rank, r.node))),
+    )
+
+
+def _read_part(folder: Path) -> RunRecord:
     header = _header(folder)
     try:
         return _read(folder, header)
@@ -85,8 +114,12 @@ def _read(folder: Path, header: Mapping[str, Any]) -> RunRecord:
 
 
 def is_recording(path: str | Path) -> bool:
-    """Whether a path is a folder with a recording's header."""
-    return (Path(path) / HEADER).is_file()
+    """Whether a path is a folder with a recording's header, or with parts that have one."""
+    return (Path(path) / HEADER).is_file() or bool(_parts(Path(path)))
+
+
+def _parts(folder: Path) -> list[Path]:
+    return sorted(header.parent for header in folder.glob(f"{PART_PREFIX}*/{HEADER}"))
 
 
 def _header(folder: Path) -> Mapping[str, Any]:
