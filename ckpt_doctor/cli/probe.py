@@ -51,6 +51,12 @@ def probe(
         str | None,
         typer.Option(metavar="GLOB", help="Where the script saves, if it does so in a way of its own."),
     ] = None,
+    resumes: Annotated[
+        int,
+        typer.Option(
+            min=1, max=9, metavar="N", help="Resume so many times in a row, and compare the last one."
+        ),
+    ] = ProbeRequest.resumes,
     steps: Annotated[
         int, typer.Option(min=2, metavar="N", help="Compare at most this many steps.")
     ] = ProbeRequest.steps,
@@ -129,6 +135,7 @@ def probe(
         after_args=after_args,
         checkpoint=checkpoint,
         checkpoint_path=checkpoint_path,
+        resumes=resumes,
         steps=steps,
         turns=turns,
         turn_s=turn,

@@ -71,7 +71,7 @@ class Arm:
         self._checkpoints: dict[str, list[str | None]] = {}
         self._stopped = False
         self._steps_in_the_end = 0
-        self._started_s = 0.0
+        self._alone_since_s = 0.0
 
     # --- life ------------------------------------------------------------------------------
 
@@ -92,7 +92,7 @@ class Arm:
                 env=with_agent(self._environment, self._options),
                 start_new_session=True,
             )
-        self._started_s = time.perf_counter()
+        self._alone_since_s = time.perf_counter()
         self._sampler = Sampler(self._warden.pid, self.recording)
 
     def end(self, **outcome: object) -> None:
@@ -220,6 +220,17 @@ class Arm:
         for control in self._training():
             control.put("hold_on_save", 0)
 
+    def go_on_to_save(self, *, hold: bool) -> None:
+        """Let a held run go on, by itself or to be held again at its next save."""
+        assert self._sampler is not None
+        self._sampler.proceed()
+        for control in self._training():
+            control.put("hold_on_save", int(hold))
+        self._alone_since_s = time.perf_counter()
+        tree.proceed(self.root)
+        self._stopped = False
+        self.release_once()
+
     def hold_soon(self, timeout_s: float) -> None:
         """Hold a run that is going on, at the end of the step that it is in or of the next one."""
         for control in self._training():
@@ -283,7 +294,7 @@ class Arm:
 
     def halt_alone(self) -> None:
         """Stop the run's processes where they are held, after a stretch without another arm."""
-        self.recording.add_turn(Turn(self._started_s, time.perf_counter(), "alone", sampled=False))
+        self.recording.add_turn(Turn(self._alone_since_s, time.perf_counter(), "alone", sampled=False))
         self._halt(sampled=False)
 
     def refuse_violations(self) -> None:

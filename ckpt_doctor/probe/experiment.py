@@ -8,6 +8,11 @@
    the machine does to one it does to the other. Before each turn the page cache is put back to what
    that run alone would have made of it: else whichever reads a page first would pay for both.
 
+With ``--resumes 2`` the run is resumed twice in a row: a first resumed run goes on to a save of its own
+and is ended; the control goes on to its next save as well, and the second resumed run is compared with
+it. Faults that need two resumes (a position that stops advancing, groups that are appended each time)
+show there only.
+
 Where memory does not hold two runs (or on demand), the control runs to its end first, the checkpoint
 is put back as it was at the save, and the resumed run follows.
 
@@ -29,7 +34,7 @@ from pathlib import Path
 import psutil
 
 from ckpt_doctor.agent.options import AgentOptions
-from ckpt_doctor.errors import InputError, ScriptError
+from ckpt_doctor.errors import InputError, ScriptError, UsageError
 from ckpt_doctor.probe.arm import Arm
 from ckpt_doctor.probe.commands import resumed
 from ckpt_doctor.probe.outputs import Outputs
@@ -50,8 +55,6 @@ STEADY_HEAP = {"MALLOC_MMAP_THRESHOLD_": str(32 * 2**20), "MALLOC_TRIM_THRESHOLD
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 MEMORY_MARGIN_RATIO = 1.2
-_WHICH = {"before": "fresh", "after": "resumed"}
-"""What the arms are called when people are told about them."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +96,17 @@ class _Experiment:
     def run(self) -> ProbeOutcome:
         request = self._request
         given = _given(request.checkpoint)
+        if given and request.resumes > 1:
+            raise UsageError(
+                "--resumes needs the script's own saves", hint="leave out --checkpoint, or --resumes"
+            )
         before = self._start_before(hold_at=UNSAVED_CONTROL_STEPS if given else None)
-        checkpoint, origin = (given, UNSAVED_CONTROL_STEPS - 1) if given else self._wait_for_save(before)
+        checkpoint, origin = (
+            (given, UNSAVED_CONTROL_STEPS - 1) if given else self._wait_for_save(before, self._started_unix_s)
+        )
+        for number in range(1, request.resumes):
+            checkpoint = self._resume_in_between(number, before, checkpoint)
+            origin = self._next_save_of_control(number, before, checkpoint)
         self._outcome["before"] = {"origin_step": origin, "checkpoint": str(checkpoint)}
         residency = Residency(self._data_files(before))
         alive = before.ended() is None
@@ -209,55 +221,96 @@ class _Experiment:
             taken = before.steps()  # the script ended at its save: its steps before that are the control
         return max(1, min(self._request.steps, taken))
 
+    def _resume_in_between(self, number: int, before: Arm, checkpoint: Path) -> Path:
+        """Resume, wait for a save of the resumed run's own, and end it; returns what it saved."""
+        request = self._request
+        if before.ended() is None:
+            before.halt_alone()
+        command = resumed(request.command, request.resume_args, request.after_args, str(checkpoint))
+        since_unix_s = time.time()
+        watched = request.checkpoint_path is None
+        between = self._arm(f"between-{number}", command, hold_at=None, hold_on_save=watched, second=True)
+        self._progress(f"resumed run {number}: {shlex.join(command)}", None)
+        between.start()
+        self._wait_first_step(between, "resumed")
+        saved, _ = self._wait_for_save(between, since_unix_s)
+        self._check_load(between, checkpoint)
+        between.end()
+        return saved
+
+    def _next_save_of_control(self, number: int, before: Arm, checkpoint: Path) -> int:
+        """Let the control go on to its next save, but leave the resumed run's in place.
+
+        Returns:
+            The step of the control's save.
+        """
+        kept = _copy(checkpoint, self._folder / f"checkpoint-{number}")
+        seen, since_unix_s = len(saves(before.folder.glob("rank*.jsonl"))), time.time()
+        before.go_on_to_save(hold=self._request.checkpoint_path is None)
+        _, step = self._wait_for_save(before, since_unix_s, seen)
+        _put_back(kept, checkpoint)
+        return step
+
     # --- the checkpoint --------------------------------------------------------------------
 
-    def _wait_for_save(self, before: Arm) -> tuple[Path, int]:
-        """Wait for a save that can be resumed from; returns it and the step in which it was made."""
+    def _wait_for_save(self, arm: Arm, since_unix_s: float, seen: int = 0) -> tuple[Path, int]:
+        """Wait for a save that can be resumed from.
+
+        Args:
+            arm: Whose save.
+            since_unix_s: When the wait began: an older match of ``--checkpoint-path`` is not its save.
+            seen: How many saves it had made by then.
+
+        Returns:
+            What was saved, and the step in which it was.
+        """
         request = self._request
-        self._progress("fresh run: waiting for its checkpoint", None)
+        self._progress(f"{_which(arm)} run: waiting for its checkpoint", None)
         deadline = time.monotonic() + request.save_timeout_s
-        seen = 0
         while True:
-            in_time = before.wait_until(lambda: self._save_seen(before), deadline - time.monotonic())
-            match = self._newest_match()
+            in_time = arm.wait_until(lambda: self._save_seen(arm, since_unix_s), deadline - time.monotonic())
+            match = self._newest_match(since_unix_s)
             if match is not None:
-                before.stop_holding_on_save()
-                before.hold_soon(request.save_timeout_s)
-                step = step_at(before.folder.glob("rank*.jsonl"), match.stat().st_mtime)
-                return match.absolute(), before.steps() if step is None else step
-            every = saves(before.folder.glob("rank*.jsonl"))
-            checkpoint = checkpoint_of(every[seen:], *_written(before))
+                arm.stop_holding_on_save()
+                arm.hold_soon(request.save_timeout_s)
+                step = step_at(arm.folder.glob("rank*.jsonl"), match.stat().st_mtime)
+                return match.absolute(), arm.steps() if step is None else step
+            every = saves(arm.folder.glob("rank*.jsonl"))
+            checkpoint = checkpoint_of(every[seen:], *_written(arm))
             if checkpoint is not None:
-                before.stop_holding_on_save()
+                arm.stop_holding_on_save()
                 return checkpoint.absolute(), every[-1].step
             if not in_time:
-                raise self._no_save(before)
+                raise self._no_save(arm)
             seen = len(every)
-            before.release_once()
+            arm.release_once()
 
-    def _save_seen(self, before: Arm) -> bool:
+    def _save_seen(self, arm: Arm, since_unix_s: float) -> bool:
         if self._request.checkpoint_path is not None:
-            return self._newest_match() is not None
-        return before.any_held()
+            return self._newest_match(since_unix_s) is not None
+        return arm.any_held()
 
-    def _newest_match(self) -> Path | None:
+    def _newest_match(self, since_unix_s: float) -> Path | None:
         pattern = self._request.checkpoint_path
-        return None if pattern is None else newest(pattern, self._started_unix_s)
+        return None if pattern is None else newest(pattern, since_unix_s)
 
-    def _no_save(self, before: Arm) -> ScriptError:
-        ended = before.ended()
+    def _no_save(self, arm: Arm) -> ScriptError:
+        ended = arm.ended()
+        which = _which(arm)
         hint = "save earlier, name the file with --checkpoint-path, or give one with --checkpoint"
         if ended is not None and ended.exit_code:
             return ScriptError(
-                f"the fresh run ended {_how(ended.exit_code)} before it saved", tail=before.tail()
+                f"the {which} run ended {_how(ended.exit_code)} before it saved", tail=arm.tail()
             )
+        again = " again" if self._request.resumes > 1 and saves(arm.folder.glob("rank*.jsonl")) else ""
         if ended is not None:
             return ScriptError(
-                f"the fresh run ended after {before.steps()} steps without a save that was seen", hint=hint
+                f"the {which} run ended after {arm.steps()} steps without a save{again} that was seen",
+                hint=hint,
             )
-        what = f"no checkpoint save was seen within {self._request.save_timeout_s:.0f} s"
+        what = f"no checkpoint save{again} was seen within {self._request.save_timeout_s:.0f} s"
         hint = f"{hint}; or wait longer with --save-timeout"
-        return ScriptError(f"{what} ({before.steps()} steps)", hint=hint)
+        return ScriptError(f"{what} ({arm.steps()} steps)", hint=hint)
 
     def _check_load(self, after: Arm, checkpoint: Path) -> None:
         """Raise unless the resumed run has read the checkpoint.
@@ -324,10 +377,10 @@ class _Experiment:
         ended = arm.ended()
         if ended is not None and ended.exit_code:
             raise ScriptError(
-                f"the {_WHICH[arm.name]} run ended {_how(ended.exit_code)} after {arm.steps()} steps",
+                f"the {_which(arm)} run ended {_how(ended.exit_code)} after {arm.steps()} steps",
                 tail=arm.tail(),
             )
-        self._warnings.append(f"the {_WHICH[arm.name]} run ended by itself after {arm.steps()} steps")
+        self._warnings.append(f"the {_which(arm)} run ended by itself after {arm.steps()} steps")
 
     # --- the machine -----------------------------------------------------------------------
 
@@ -359,6 +412,11 @@ class _Experiment:
             if len(beside) > SIBLINGS:
                 break
         return beside
+
+
+def _which(arm: Arm) -> str:
+    """What an arm is called when people are told about it."""
+    return "fresh" if arm.name == "before" else "resumed"
 
 
 def _needs_to_be_alone(error: ScriptError) -> bool:
@@ -439,5 +497,5 @@ def _how(exit_code: int | None) -> str:
 
 def _not_far_enough(arm: Arm, steps: int) -> ScriptError:
     return ScriptError(
-        f"the {_WHICH[arm.name]} run took fewer than {steps} steps ({arm.steps()})", tail=arm.tail()
+        f"the {_which(arm)} run took fewer than {steps} steps ({arm.steps()})", tail=arm.tail()
     )

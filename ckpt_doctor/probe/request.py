@@ -20,6 +20,8 @@ class ProbeRequest:
     """Resume from this instead of from what the fresh run saves."""
     checkpoint_path: str | None = None
     """Glob that names the checkpoint, where the script saves in a way that is not seen."""
+    resumes: int = 1
+    """How many times in a row the run is resumed before it is compared."""
     steps: int = 2000
     """At most this many steps since the save are compared."""
     turns: int = 12

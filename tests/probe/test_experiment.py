@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ckpt_doctor.errors import CkptDoctorError, InputError, ScriptError
+from ckpt_doctor.errors import CkptDoctorError, InputError, ScriptError, UsageError
 from ckpt_doctor.facts.run import RunRecord
 from ckpt_doctor.probe.experiment import ProbeOutcome, run
 from ckpt_doctor.probe.request import ProbeRequest
@@ -54,7 +54,7 @@ import torch
 torch.manual_seed(0)
 model = torch.nn.Linear(64, 64)
 optimizer = torch.optim.Adam(model.parameters())
-step = 0
+step = resumes = 0
 resume = args.resume
 if fault == "auto" and os.path.exists("out/last.pt"):
     resume = "out/last.pt"
@@ -67,6 +67,8 @@ elif resume and fault != "forgetful":
     model.load_state_dict(state["model"])
     optimizer.load_state_dict(state["optimizer"])
     step = state["step"]
+    resumes = state["resumes"] + 1
+    print("resumes", resumes, "at", step)
 first = step
 os.makedirs("out", exist_ok=True)
 while step < args.steps:
@@ -76,9 +78,10 @@ while step < args.steps:
     step += 1
     if fault == "late" and resume and step == first + 8:
         raise RuntimeError("late")
-    if step == 6 and fault != "unsaved":
+    if (step == 6 or (fault == "again" and step % 6 == 0)) and fault != "unsaved":
         path = "kept/old.pt" if fault == "save over" else "out/last.pt"
-        state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}
+        state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step,
+                 "resumes": resumes}
         if fault == "pickle":
             import pickle
             with open("out/state.pkl", "wb") as file:
@@ -191,6 +194,36 @@ def test_a_script_that_goes_on_without_a_save(probe: Probe) -> None:
     assert str(error).startswith("no checkpoint save was seen within 1 s (")
     assert error.hint is not None
     assert "--save-timeout" in error.hint
+
+
+def test_two_resumes_in_a_row(probe: Probe) -> None:
+    """What is compared has been resumed from what a resumed run saved, against the control's same steps."""
+    outcome = probe("--fault", "again", resume_args="--resume {checkpoint}", resumes=2)
+    before, after = records(outcome)
+    assert (outcome.after / "stdout.log").read_text() == "resumes 2 at 12\n"
+    assert (before.meta.origin_step, after.meta.origin_step) == (12, 0)
+    assert steps_of(after) >= 8
+    between = read_recording(outcome.after.parent / "between-1")
+    assert (between.meta.ended_by, steps_of(between)) == ("doctor", 6)
+    alone = [turn for turn in before.turns if turn.phase == "alone"]
+    assert len(alone) == 2
+    assert all(first.t_end_s <= second.t_start_s for first, second in pairwise(before.turns))
+
+
+def test_two_resumes_of_one_save(probe: Probe) -> None:
+    """Where no second save comes, that is said; a checkpoint that was given cannot be resumed twice."""
+    error = refusal(
+        probe,
+        ScriptError,
+        "--steps",
+        "30",
+        resume_args="--resume {checkpoint}",
+        resumes=2,
+        save_timeout_s=5.0,
+    )
+    assert str(error) == "the resumed run ended after 24 steps without a save that was seen"
+    with pytest.raises(UsageError, match="--resumes"):
+        probe("--fault", "again", checkpoint="kept/old.pt", resumes=2)
 
 
 def test_wrong_arguments_on_resume(probe: Probe) -> None:

@@ -13,7 +13,7 @@ OPTIONS: dict[str, set[str]] = {
     "probe": {
         *REPORT,
         *("--inconclusive-ok", "--inconclusive-fails"),
-        *("--resume-args", "--after-args", "--checkpoint", "--checkpoint-path"),
+        *("--resume-args", "--after-args", "--checkpoint", "--checkpoint-path", "--resumes"),
         *("--steps", "--turns", "--turn", "--budget", "--first-step-timeout", "--save-timeout"),
         *("--threads", "--steady-heap", "--cold-cache", "--alternate", "--stacks", "--no-stacks"),
         *("--allow-overwrite", "--recordings"),
