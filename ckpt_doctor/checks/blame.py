@@ -161,6 +161,11 @@ def moved(counter: CounterDelta | None, *, ratio: float, least: float) -> bool |
     return counter.after >= ratio * counter.before and counter.after - counter.before >= least
 
 
+def is_known(counter: CounterDelta | None) -> bool:
+    """Whether a counter was measured on both sides."""
+    return counter is not None and counter.delta is not None
+
+
 def factor(counter: CounterDelta | None) -> float | None:
     """A counter after over before; None where that is unknown or was 0."""
     if counter is None or not counter.before or counter.after is None:
