@@ -35,7 +35,7 @@ def main() -> int:
             print(f"{case.name}: skipped, needs {', '.join(case.missing)}", flush=True)
     rows: list[Row] = [(case, []) for case in chosen if not case.missing]
     began_s = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="matrix-") as top, _hogs(os.cpu_count() if arguments.hog else 0):
+    with tempfile.TemporaryDirectory(prefix="matrix-") as top, hogs(os.cpu_count() if arguments.hog else 0):
         for number in range(arguments.repeats):
             for case, answers in rows:
                 answers.append(_probe(case, Path(top), number, arguments.keep))
@@ -143,13 +143,13 @@ def _title(arguments: argparse.Namespace) -> str:
 
 
 @contextmanager
-def _hogs(count: int | None) -> Iterator[None]:
+def hogs(count: int | None) -> Iterator[None]:
     """So many processes that use all they get."""
-    hogs = [subprocess.Popen([sys.executable, "-c", HOG]) for _ in range(count or 0)]
+    processes = [subprocess.Popen([sys.executable, "-c", HOG]) for _ in range(count or 0)]
     try:
         yield
     finally:
-        for hog in hogs:
+        for hog in processes:
             hog.kill()
             hog.wait()
 

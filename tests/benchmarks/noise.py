@@ -1,0 +1,232 @@
+"""False alarms and power: identical code against itself, and against a little more real work.
+
+Run with ``python -m tests.benchmarks.noise`` (``make bench-noise``). Each recording holds several fresh and
+several resumed processes of one script, alive at once, that take short turns in a rotating order. Every
+fresh process is then compared with every resumed one by ``ckpt-doctor compare``, as if these two had been
+probed: so some processes give many comparisons, which differ in the process on either side and share the
+machine's moods of one recording. Resumed processes with more work do so many per cent more of the same
+matrix products in each forward pass; no counter tells of it, so the clock alone has to find it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, median, stdev
+
+from ckpt_doctor import doctor
+from ckpt_doctor.agent.options import AgentOptions
+from ckpt_doctor.facts.policy import Policy
+from ckpt_doctor.facts.report import Status
+from ckpt_doctor.probe.arm import Arm
+from ckpt_doctor.probe.experiment import STEADY_HEAP, THREAD_VARIABLES
+from tests.benchmarks.matrix import hogs
+from tests.benchmarks.results import write_section
+
+SCRIPT = """
+import argparse, torch
+from torch.utils.data import DataLoader, TensorDataset
+parser = argparse.ArgumentParser()
+parser.add_argument("--resume")
+parser.add_argument("--save")
+parser.add_argument("--products", type=int, default=100)
+parser.add_argument("--workers", type=int, default=0)
+args = parser.parse_args()
+torch.manual_seed(0)
+class Mixer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.outer = torch.nn.Linear(192, 192), torch.nn.Linear(192, 8)
+    def forward(self, x):
+        with torch.no_grad():
+            for _ in range(args.products):
+                x = torch.tanh(x @ self.inner.weight)
+        return self.outer(self.inner(x))
+data = TensorDataset(torch.randn(2048, 192), torch.randint(0, 8, (2048,)))
+model = Mixer()
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+step = 0
+if args.resume:
+    state = torch.load(args.resume)
+    model.load_state_dict(state["model"])
+    optimizer.load_state_dict(state["optimizer"])
+    step = state["step"]
+loader = DataLoader(data, batch_size=128, shuffle=True, num_workers=args.workers,
+                    persistent_workers=args.workers > 0)
+while True:
+    for x, y in loader:
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+        step += 1
+        if step == 20 and args.save:
+            state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}
+            torch.save(state, args.save)
+            raise SystemExit
+"""
+SAVED_STEP = 20
+PRODUCTS = 100
+MIN_TURN_STEPS = 4
+START_TIMEOUT_S = 120.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was said of one pair of processes."""
+
+    more_work_percent: int
+    status: Status
+    ratio: float
+    low: float
+    high: float
+
+
+def main() -> None:
+    """Record, compare, print, and write RESULTS.md with ``--write``."""
+    arguments = _arguments()
+    cores = os.cpu_count() or 1
+    outcomes: list[Outcome] = []
+    began_s = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="noise-") as top, hogs(cores if arguments.hog else 0):
+        checkpoint = Path(top) / "checkpoint.pt"
+        (Path(top) / "train.py").write_text(SCRIPT, encoding="utf-8")
+        subprocess.run([*_command(Path(top)), "--save", str(checkpoint)], check=True, env=_environment())
+        for number in range(arguments.recordings):
+            folder = Path(top) / f"recording-{number}"
+            found = _record_and_compare(folder, checkpoint, arguments)
+            outcomes += found
+            print("\n".join(_table(outcomes)), flush=True)
+    minutes = (time.monotonic() - began_s) / 60.0
+    beside = "one busy process a core" if arguments.hog else "no hog"
+    head = (
+        f"{time.strftime('%Y-%m-%d')}, {cores} cores, {beside} beside; "
+        f"`python -m tests.benchmarks.noise {' '.join(sys.argv[1:])}`, {minutes:.0f} min: "
+        f"{arguments.recordings} recordings, each of {arguments.fresh} fresh processes and "
+        f"{arguments.resumed} resumed ones a line of the table, {arguments.rounds} turns of "
+        f"{arguments.turn} s each."
+    )
+    if arguments.write:
+        title = f"False alarms and power, {'beside a hog' if arguments.hog else 'quiet'}"
+        write_section(title, "\n".join([head, "", *_table(outcomes)]))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--recordings", type=int, default=7)
+    parser.add_argument("--fresh", type=int, default=4, help="uninterrupted processes of a recording")
+    parser.add_argument("--resumed", type=int, default=4, help="resumed processes of a recording, per line")
+    parser.add_argument("--more-work", type=int, nargs="*", default=[0, 3, 5, 10, 20], metavar="PERCENT")
+    parser.add_argument("--workers", type=int, default=0, help="loader workers of each process")
+    parser.add_argument("--rounds", type=int, default=12, help="turns of each process")
+    parser.add_argument("--turn", type=float, default=0.7, help="seconds of a turn")
+    parser.add_argument("--hog", action="store_true", help="one busy process a core beside them")
+    parser.add_argument("--write", action="store_true", help="write the outcome into RESULTS.md")
+    return parser.parse_args()
+
+
+def _record_and_compare(folder: Path, checkpoint: Path, arguments: argparse.Namespace) -> Iterator[Outcome]:
+    """One recording of all processes, and every comparison that it gives."""
+    workers = ["--workers", str(arguments.workers)]
+    fresh = [_arm(folder / f"fresh-{i}", workers, checkpoint, SAVED_STEP) for i in range(arguments.fresh)]
+    resumed = {
+        percent: [
+            _arm(folder / f"resumed-{percent}-{i}", [*workers, *_resumed(checkpoint, percent)], checkpoint, 0)
+            for i in range(arguments.resumed)
+        ]
+        for percent in arguments.more_work
+    }
+    arms = [*fresh, *(arm for several in resumed.values() for arm in several)]
+    try:
+        for arm in arms:
+            arm.start()
+            _hold(arm)
+        _take_turns(arms, arguments.rounds, arguments.turn)
+    finally:
+        for arm in arms:
+            arm.end(origin_step=SAVED_STEP if arm in fresh else 0, checkpoint=str(checkpoint))
+    for percent, several in resumed.items():
+        for one in fresh:
+            for two in several:
+                yield _outcome(percent, one.folder, two.folder)
+
+
+def _arm(folder: Path, extra: Sequence[str], checkpoint: Path, origin: int) -> Arm:
+    """A process that is held as many steps after its origin as all others are."""
+    options = AgentOptions(recording=str(folder), hold_at=origin + MIN_TURN_STEPS)
+    command = [*_command(checkpoint.parent), *extra]
+    return Arm(folder.name, command, folder, options, _environment(), {})
+
+
+def _hold(arm: Arm) -> None:
+    if not arm.wait_until(arm.held, START_TIMEOUT_S):
+        raise RuntimeError(f"{arm.name} did not start: {arm.tail()}")
+    arm.halt_alone()
+
+
+def _take_turns(arms: Sequence[Arm], rounds: int, turn_s: float) -> None:
+    steps = MIN_TURN_STEPS
+    for number in range(rounds + 1):
+        turned = [*arms[number % len(arms) :], *arms[: number % len(arms)]]
+        lengths_s = []
+        for arm in turned:
+            turn = arm.advance(steps, "interleaved")
+            if turn is None:
+                raise RuntimeError(f"{arm.name} ended: {arm.tail()}")
+            lengths_s.append((turn.t_end_s - turn.t_start_s) / steps)
+        steps = max(MIN_TURN_STEPS, round(turn_s / median(lengths_s)))
+
+
+def _outcome(percent: int, before: Path, after: Path) -> Outcome:
+    report = doctor.compare(str(before), str(after), Policy())
+    assert report.comparison is not None
+    ratio = report.comparison.ratio
+    return Outcome(percent, report.verdict.status, ratio.value, ratio.low, ratio.high)
+
+
+def _table(outcomes: Sequence[Outcome]) -> list[str]:
+    lines = [
+        "| more work | comparisons | slower | same | faster | inconclusive | ratio (sd) | half interval |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for percent in sorted({o.more_work_percent for o in outcomes}):
+        some = [o for o in outcomes if o.more_work_percent == percent]
+        told = Counter(o.status for o in some)
+        logs = [math.log(o.ratio) for o in some]
+        width = median((o.high - o.low) / 2.0 for o in some)
+        counts = " | ".join(
+            str(told[s]) for s in (Status.SLOWER, Status.SAME, Status.FASTER, Status.INCONCLUSIVE)
+        )
+        lines.append(
+            f"| {percent} % | {len(some)} | {counts} | {math.exp(fmean(logs)):.3f} ({_spread(logs):.3f}) "
+            f"| {width:.3f} |"
+        )
+    return lines
+
+
+def _spread(logs: Sequence[float]) -> float:
+    return stdev(logs) if len(logs) > 1 else 0.0
+
+
+def _command(top: Path) -> list[str]:
+    return [sys.executable, str(top / "train.py")]
+
+
+def _resumed(checkpoint: Path, percent: int) -> list[str]:
+    return ["--resume", str(checkpoint), "--products", str(PRODUCTS + PRODUCTS * percent // 100)]
+
+
+def _environment() -> Mapping[str, str]:
+    return {**os.environ, **STEADY_HEAP, **dict.fromkeys(THREAD_VARIABLES, "1")}
+
+
+if __name__ == "__main__":
+    main()
