@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ckpt_doctor.errors import InputError
 from ckpt_doctor.facts.recording import HEADER, RECORDING_KIND, RECORDING_VERSION, SAMPLES, TRAILER, TURNS
-from ckpt_doctor.facts.run import HostSample, ProcessSample, Turn
+from ckpt_doctor.facts.run import HostSample, LeftOver, ProcessSample, Turn
 
 
 def new_folder(path: Path) -> Path:
@@ -46,6 +46,7 @@ class RecordingWriter:
         self, path: Path, command: Sequence[str], arm: str | None, options: Mapping[str, object]
     ) -> None:
         self.path = path
+        self.command = tuple(command)
         path.mkdir(parents=True, exist_ok=True)
         header = {
             "kind": RECORDING_KIND,
@@ -66,6 +67,11 @@ class RecordingWriter:
         if process is not None:
             lines.append(["tree", *astuple(process)])
         self._append(SAMPLES, lines)
+
+    def add_left_overs(self, found: Sequence[LeftOver]) -> None:
+        """Append processes of an earlier run that were found to be alive."""
+        if found:
+            self._append(SAMPLES, [["left_over", *astuple(left)] for left in found])
 
     def add_turn(self, turn: Turn) -> None:
         """Append one turn."""
