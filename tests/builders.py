@@ -138,6 +138,13 @@ COUNTERS: Mapping[str, Column] = {
     "minor_faults": 5,
     "user_s": 0.009,
     "system_s": 0.0005,
+    "autocast_bfloat16": 0,
+    "autocast_float16": 0,
+    "activation_checkpoints": 0,
+    "recompute_s": 0,
+    "anomaly_backwards": 0,
+    "profiled_backwards": 0,
+    "retained_backwards": 0,
 }
 SAMPLED: Mapping[str, Column] = {
     "physical_read_bytes": 0,
