@@ -209,6 +209,10 @@ class Comparison:
     settling_s: float | None = None
     """Seconds that the resumed run's steps between the first and the window cost beyond the control's
     mean step; None where there are none."""
+    arguments: tuple[FingerprintChange, ...] = ()
+    """Options of the two commands that differ, beyond what a resume needs."""
+    rewritten_files: tuple[str, ...] = ()
+    """Files that the resumed run made again, and the control did not (a cache that was full)."""
 
     @property
     def delta_s(self) -> float:

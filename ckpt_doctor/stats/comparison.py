@@ -6,9 +6,11 @@ from ckpt_doctor.errors import RecordingError
 from ckpt_doctor.facts.comparison import Comparison, Contention, Interference, Window
 from ckpt_doctor.facts.run import RunRecord
 from ckpt_doctor.stats.alignment import Alignment, Arm, align
+from ckpt_doctor.stats.arguments import changed_arguments
 from ckpt_doctor.stats.attribution import budget, resample
 from ckpt_doctor.stats.contention import contention, interference
 from ckpt_doctor.stats.counters import column_mean, compare_counters
+from ckpt_doctor.stats.files import rewritten_files
 from ckpt_doctor.stats.fingerprints import compare_fingerprints, value_at_end
 from ckpt_doctor.stats.intervals import detectable_ratio
 from ckpt_doctor.stats.lines import grown_lines, sampler_ratio
@@ -80,6 +82,8 @@ def compare_runs(before: RunRecord, after: RunRecord) -> Comparison:
         sampler_ratio=sampler_ratio((one, two)),
         not_measured=_not_measured(alignment),
         settling_s=settling,
+        arguments=changed_arguments(before.meta, after.meta),
+        rewritten_files=rewritten_files(before, after),
     )
 
 

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
+from operator import attrgetter
 
 from ckpt_doctor.facts.active_time import ActiveTime
 from ckpt_doctor.facts.comparison import CounterDelta
@@ -24,6 +25,8 @@ COUNTED = frozenset(
         "graph_captures",
         "graph_replays",
         "gc_pauses",
+        "snapshots",
+        "snapshot_s",
     }
 )
 """Counters that a hook raises only when something happens: a step without an entry had none."""
@@ -44,6 +47,13 @@ SAMPLED: Mapping[str, str] = {
     "run_queue_s": "run_queue_s",
 }
 """Counters of the whole process tree: the counter's name, the field of ProcessSample."""
+HOST: Mapping[str, str] = {
+    "refaults": "refaults",
+    "swap_ins": "swap_ins",
+    "pressure_memory_s": "pressure_memory_s",
+    "left_over_cpu_s": "left_over_cpu_s",
+}
+"""Counters of the machine: the counter's name, the field of HostSample."""
 MIN_KNOWN_SHARE = 0.5
 """A counter that fewer of the steps know is not known."""
 _UNITS = {"s": "s/step", "bytes": "bytes/step"}
@@ -70,9 +80,10 @@ def per_step(arm: Arm) -> dict[str, float | None]:
                 arm.last - arm.first
             )
     for name, field in SAMPLED.items():
-        found[name] = sampled_per_step(arm, arm.run.samples, lambda sample, f=field: getattr(sample, f))  # type: ignore[misc]
+        found[name] = sampled_per_step(arm, arm.run.samples, attrgetter(field))
     found["input_elements"] = _input_elements(arm)
-    found["refaults"] = sampled_per_step(arm, arm.run.host, lambda sample: sample.refaults, paused=False)  # type: ignore[union-attr]
+    for name, field in HOST.items():
+        found[name] = sampled_per_step(arm, arm.run.host, attrgetter(field), paused=False)
     return found
 
 

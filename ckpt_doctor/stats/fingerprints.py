@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ckpt_doctor.facts.comparison import FingerprintChange
-from ckpt_doctor.facts.run import Fingerprint, RankRecord
+from ckpt_doctor.facts.run import MEASURED, Fingerprint, RankRecord
 
 _LOADER = "loader."
 _DATA_SET = ("dataset", "dataset_len")
@@ -16,7 +16,7 @@ DEFAULT_PREFETCH = 2
 def compare_fingerprints(
     before: RankRecord, before_window: tuple[int, int], after: RankRecord, after_window: tuple[int, int]
 ) -> tuple[FingerprintChange, ...]:
-    """All keys whose values differ, at the end of the windows or, failing that, at their start.
+    """All settings whose values differ, at the end of the windows or, failing that, at their start.
 
     Settings that are switched off (or on) after some steps look equal at one end, so both ends count.
     Loaders are numbered by the order of their first use; the loaders that feed the training are
@@ -119,5 +119,5 @@ def _differences(before: Mapping[str, object], after: Mapping[str, object]) -> l
     return [
         FingerprintChange(key, before.get(key), after.get(key))
         for key in keys
-        if before.get(key) != after.get(key)
+        if before.get(key) != after.get(key) and not key.startswith(MEASURED)
     ]
