@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ckpt_doctor.agent.options import AgentOptions
+from ckpt_doctor.facts.recording import FILES
 
-LOG = "files.log"
 MAX_READ_PATHS = 200_000
 
 _WRITES = os.O_WRONLY | os.O_RDWR
@@ -34,7 +34,7 @@ _guard: _Guard | None = None
 def watch(options: AgentOptions) -> None:
     """Install the audit hook; it stays for the life of the process."""
     global _guard
-    log = _Log(os.path.join(options.recording, LOG))
+    log = _Log(os.path.join(options.recording, FILES))
     _guard = _Guard(log, options.protect_since) if options.protect_since is not None else None
     ignored = tuple(_below(path) for path in (options.recording, sys.prefix, sys.base_prefix, *_SYSTEM))
 

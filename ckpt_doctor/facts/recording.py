@@ -8,5 +8,7 @@ JOURNAL_KIND, JOURNAL_VERSION = "ckpt-doctor journal", 1
 """What the first line of one process's journal says of it."""
 HEADER, TRAILER, SAMPLES, TURNS = "recording.json", "trailer.json", "samples.jsonl", "turns.jsonl"
 """Files of a recording folder that are written from outside the run."""
+FILES = "files.log"
+"""Which files the run's processes read and wrote (see agent.files), where that was watched."""
 PART_PREFIX = "part-"
 """Folders in a recording of a job that was started in several parts: each is a recording folder."""

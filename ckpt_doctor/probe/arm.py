@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ckpt_doctor.agent.control import NEVER, PREFIX, Control
-from ckpt_doctor.agent.files import LOG
 from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.errors import ScriptError
+from ckpt_doctor.facts.recording import FILES
 from ckpt_doctor.facts.run import Turn
 from ckpt_doctor.probe import tree, warden
 from ckpt_doctor.probe.recording import RecordingWriter
@@ -65,7 +65,7 @@ class Arm:
         self._warden: subprocess.Popen[bytes] | None = None
         self._sampler: Sampler | None = None
         self._stacks = StackSampler(folder)
-        self._log = _Growing(folder / LOG)
+        self._log = _Growing(folder / FILES)
         self._rows: dict[str, list[list[str]]] = {}
         self._journals: dict[Path, _Growing] = {}
         self._checkpoints: dict[str, list[str | None]] = {}

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ckpt_doctor.agent.files import LOG
 from ckpt_doctor.agent.options import AgentOptions
+from ckpt_doctor.facts.recording import FILES
 from tests.recorded import run_inside
 
 CONTENT = b"precious" * 100
@@ -70,7 +70,7 @@ def run(folder: Path, source: str, **options: object) -> tuple[int, str, list[li
     agent = AgentOptions(str(folder / "rec"), **{**defaults, **options})  # type: ignore[arg-type]
     time.sleep(0.02)
     result = run_inside(folder, "train.py", options=agent, TORCHINDUCTOR_CACHE_DIR=str(folder / "cache"))
-    log = folder / "rec" / LOG
+    log = folder / "rec" / FILES
     lines = [line.split("\t") for line in log.read_text().splitlines()] if log.exists() else []
     return result.returncode, result.stderr, lines
 
