@@ -73,7 +73,7 @@ def _wrapper(
             path = _path(args, kwargs, place)
             if signal == "save" and path is not None:
                 recorder.about_to_write(path)
-            if _inside[0] or not recorder.in_training_thread() or _reads_samples(recorder):
+            if _inside[0] or not recorder.in_training_thread() or reads_samples(recorder):
                 return original(*args, **kwargs)
             _inside[0] = True
             start = perf_counter()
@@ -92,7 +92,7 @@ def _wrapper(
     return make
 
 
-def _reads_samples(recorder: Recorder) -> bool:
+def reads_samples(recorder: Recorder) -> bool:
     """Whether a data set is reading: samples may lie in files of the same format as checkpoints."""
     data = sys.modules.get("torch.utils.data")
     in_worker = data is not None and data.get_worker_info() is not None
