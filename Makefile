@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.up-to-date
-EXTRAS := dev,frameworks,remote
+EXTRAS := dev,frameworks,html,remote,tensorboard
 
 # One thread, and heap thresholds that do not move: without them identical code differs by tens of
 # per cent from process to process. 32 MiB is the largest threshold for mmap that glibc accepts;

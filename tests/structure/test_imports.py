@@ -34,7 +34,10 @@ BELONGS_TO: dict[str, tuple[str, ...]] = {
 }
 """Libraries that only some packages may use, wherever in a module."""
 
-NEVER_AT_IMPORT_TIME = {"torch", "numpy", "safetensors", "torchdata", "py_spy", "fsspec"}
+NEVER_AT_IMPORT_TIME = {
+    *("torch", "numpy", "safetensors", "torchdata", "py_spy", "fsspec"),
+    *("jinja2", "pygal", "tensorboardX"),
+}
 """Libraries that are not there everywhere, or slow to import."""
 
 
