@@ -194,6 +194,8 @@ class StackProfile:
     """Seconds that the samples stand for."""
     lines: Mapping[SourceLine, float]
     """Seconds by the innermost line that belongs to neither Python nor a library."""
+    stacks: Mapping[tuple[SourceLine, ...], float] = field(default_factory=dict)
+    """Seconds by whole stack, the outermost frame first; its files are as the sampler names them."""
 
 
 @dataclass(frozen=True)

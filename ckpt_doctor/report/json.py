@@ -7,13 +7,12 @@ NaN and infinity never appear.
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ckpt_doctor import __version__
 from ckpt_doctor.facts.checkpoint import CheckpointFacts, OptimizerFacts
 from ckpt_doctor.facts.report import Evidence, Finding, Report
+from ckpt_doctor.report.wording.json_values import cleaned
 
 if TYPE_CHECKING:
     from ckpt_doctor.facts.checkpoint_comparison import CheckpointComparison
@@ -35,7 +34,7 @@ Json = dict[str, Any]
 
 def render(report: Report) -> str:
     """The report as JSON text, one document, with a newline at its end."""
-    return json.dumps(_clean(document(report)), indent=2, allow_nan=False) + "\n"
+    return json.dumps(cleaned(document(report)), indent=2, allow_nan=False) + "\n"
 
 
 def document(report: Report) -> Json:
@@ -345,16 +344,3 @@ def _interference(interference: Interference | None) -> Json | None:
 
 def _interval(interval: Interval) -> Json:
     return {"value": interval.value, "low": interval.low, "high": interval.high}
-
-
-def _clean(value: object) -> object:
-    """Make plain JSON of a value: no NaN, no infinity, no type that JSON lacks."""
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): _clean(item) for key, item in value.items()}
-    if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
-        return [_clean(item) for item in value]
-    return repr(value)

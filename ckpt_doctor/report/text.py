@@ -31,6 +31,8 @@ _FULL_EVIDENCE = 6
 _REASONS = 3
 """So many reasons of rules that could not be judged are told."""
 _BAR_COLUMNS = 12
+"""Of the longest bar on a terminal of 80 columns; wider ones give it what they have more."""
+_USUAL_WIDTH = 80
 _BAR_FROM_WIDTH = 76
 """Narrower terminals get no bars: the numbers need the room."""
 _SURE, _UNSURE = "█", "░"
@@ -59,7 +61,10 @@ def render(report: Report, *, width: int = 80, colour: bool = False) -> str:
     findings = wording.by_cost(report)
     _verdict(screen, report)
     if report.comparison is not None:
+        from ckpt_doctor.report.terminal.step_times import write_step_times
+
         _budget(screen, report.comparison)
+        write_step_times(screen, report.comparison)
         _ranks(screen, report.comparison)
     if report.checkpoint_comparison is not None:
         write_changes(screen, report.checkpoint_comparison)
@@ -89,7 +94,8 @@ def _verdict(screen: Screen, report: Report) -> None:
 def _budget(screen: Screen, comparison: Comparison) -> None:
     parts = [part for part in comparison.budget if part.before_s or part.after_s]
     largest = max((abs(part.delta.value) for part in parts), default=0.0)
-    rows = [_budget_row(part, largest) for part in parts]
+    bar = _BAR_COLUMNS + max(0, screen.width - _USUAL_WIDTH)
+    rows = [_budget_row(part, largest, bar) for part in parts]
     before, after = comparison.before, comparison.after
     rows.append(
         [
@@ -120,10 +126,10 @@ def _budget(screen: Screen, comparison: Comparison) -> None:
     screen.table(columns, rows, indent=2)
 
 
-def _budget_row(part: PartDelta, largest: float) -> list[Cell]:
+def _budget_row(part: PartDelta, largest: float, columns: int) -> list[Cell]:
     delta = part.delta
     sure = delta.low > 0 or delta.high < 0
-    length = round(_BAR_COLUMNS * abs(delta.value) / largest) if largest else 0
+    length = round(columns * abs(delta.value) / largest) if largest else 0
     return [
         wording.part_name(part.part),
         units.seconds(part.before_s),

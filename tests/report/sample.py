@@ -33,8 +33,10 @@ from ckpt_doctor.facts.report import (
     Status,
     Verdict,
 )
-from ckpt_doctor.facts.run import RankRecord, RunMeta, RunRecord, SourceLine, StepSeries, Turn
+from ckpt_doctor.facts.run import Event, RankRecord, RunMeta, RunRecord, SourceLine, StepSeries, Turn
 from ckpt_doctor.facts.states import Presence, PresenceDetail, PresenceStatus, StateKind
+from ckpt_doctor.stats.comparison import compare_runs
+from tests.builders import SAVED_AT, control, event, resumed
 
 
 def cold_cache(**changes: Any) -> Finding:
@@ -214,3 +216,42 @@ def inspect_report(**changes: Any) -> Report:
         checkpoints=(checkpoint(),),
     )
     return replace(report, **changes)
+
+
+def measured_report(**changes: Any) -> Report:
+    """The report of a probe with everything that was measured in it: steps, turns, events, samples, stacks.
+
+    The resumed run waits 8 ms longer for its data at every step, and its workers start anew twice.
+    """
+    reads = {"physical_read_bytes": 12_400_000, "logical_read_bytes": 12_400_000}
+    before = control(
+        events=(
+            event("loader", 0, None, file="/home/user/train.py", line=40, kind="DataLoader"),
+            event("loop", 0, None, file="/home/user/train.py", line=44),
+            event("compile", 3, 0.4, trigger="forward"),
+            event("save", SAVED_AT - 1, 0.05, path="runs/x/last.pt", file="/home/user/train.py", line=50),
+        ),
+        lines={("/home/user/train.py", 42): 0.001, ("/home/user/model.py", 7): 0.004},
+        alone_turns=3,
+    )
+    after = resumed(
+        0.018,
+        parts={"data_wait": 0.009},
+        sampled=reads,
+        events=(
+            event("load", 0, 0.2, path="runs/x/last.pt", file="/home/user/train.py", line=30),
+            event("loop", 0, None, file="/home/user/train.py", line=44),
+            event("worker_start", 1, 0.1, workers=2, file="/home/user/train.py", line=41),
+            event("worker_start", 90, 0.1, workers=2, file="/home/user/train.py", line=41),
+        ),
+        lines={("/home/user/train.py", 42): 0.009, ("/home/user/model.py", 7): 0.004},
+    )
+    runs = [_with_times(run) for run in (before, after)]
+    return probe_report(comparison=compare_runs(*runs), **changes)
+
+
+def _with_times(run: RunRecord) -> RunRecord:
+    """The run with each event at the end of its step."""
+    rank = run.ranks[0]
+    events: tuple[Event, ...] = tuple(replace(e, t_s=rank.steps.t_end_s[e.step]) for e in rank.events)
+    return replace(run, ranks=(replace(rank, events=events),))

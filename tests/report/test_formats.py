@@ -2,40 +2,69 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from ckpt_doctor import report
-from tests.report.sample import probe_report
+from tests.report.sample import inspect_report, measured_report, probe_report
+
+PROMISED = {"github", "html", "json", "junit", "markdown", "sarif", "text"}
 
 
 def test_every_module_is_a_format() -> None:
-    """Each format loads, has endings of its own and renders a report to text that ends its last line."""
+    """Each format loads, and no two claim the same ending."""
     suffixes: list[str] = []
     for name in report.format_names():
-        fmt = report.load_format(name)
-        suffixes += fmt.suffixes
-        assert fmt.render(probe_report(), width=80, colour=False).endswith("\n")
-    assert {"json", "text"} <= set(report.format_names())
+        suffixes += report.load_format(name).suffixes
+    assert set(report.format_names()) >= PROMISED
     assert len(suffixes) == len(set(suffixes))
     assert all(suffix.startswith(".") for suffix in suffixes)
 
 
+@pytest.mark.parametrize("name", report.format_names())
+@pytest.mark.parametrize("make", [probe_report, inspect_report, measured_report])
+def test_every_format_takes_every_report(name: str, make: type, tmp_path: Path) -> None:
+    """Whatever a command found out, each format renders it, and ends its last line."""
+    fmt = report.load_format(name)
+    for library in fmt.needs:
+        pytest.importorskip(library)
+    if fmt.is_folder:
+        fmt.write(make(), tmp_path / "out")
+        assert (tmp_path / "out").is_dir()
+    else:
+        assert fmt.render(make(), width=80, colour=False).endswith("\n")
+
+
 def test_the_ending_names_the_format() -> None:
-    """A file's ending leads to its format, in either case, and a foreign one to none."""
-    fmt = report.format_for_suffix(".JSON")
-    assert fmt is not None
-    assert fmt.name == "json"
-    assert report.format_for_suffix(".docx") is None
+    """A file's ending leads to its format, in either case, the longest first, and a foreign one to none."""
+    for file, name in (
+        ("a.JSON", "json"),
+        ("runs.v1/a.md", "markdown"),
+        ("a.sarif", "sarif"),
+        ("a.xml", "junit"),
+        ("a.html", "html"),
+        ("a.txt", "text"),
+    ):
+        fmt = report.format_for_file(file)
+        assert fmt is not None
+        assert fmt.name == name
+    assert report.format_for_file("report.docx") is None
+    assert report.format_for_file("json") is None
 
 
-def test_unknown_and_malformed_formats_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "source", ["def render(report):\n    return ''\n", "SUFFIXES = ('.x',)\n", "SUFFIXES = '.x'\n"]
+)
+def test_unknown_and_malformed_formats_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
     """A name that is no format is a KeyError; a file that is no format says what it lacks."""
     with pytest.raises(KeyError):
         report.load_format("terminal")
-    (tmp_path / "broken_format.py").write_text("def render(report):\n    return ''\n")
+    (tmp_path / "broken_format.py").write_text(source)
     monkeypatch.setattr(report, "__path__", [*report.__path__, str(tmp_path)])
     with pytest.raises(ValueError, match="SUFFIXES"):
         report.load_format("broken_format")
@@ -52,3 +81,12 @@ def test_a_new_file_is_a_new_format(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     fmt = report.load_format("shout")
     assert fmt.render(probe_report(), width=80, colour=True) == probe_report().verdict.sentence.upper() + "\n"
     sys.modules.pop("ckpt_doctor.report.shout", None)
+
+
+def test_naming_the_formats_imports_none() -> None:
+    """The choices of --format come from the folder's listing: a format costs nothing until it is used."""
+    code = (
+        "import sys; from ckpt_doctor import report; names = report.format_names(); "
+        "sys.exit(any(f'ckpt_doctor.report.{name}' in sys.modules for name in names))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,1 @@
+"""The HTML page: its template, its style sheet and its pictures."""

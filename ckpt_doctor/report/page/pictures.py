@@ -1,0 +1,233 @@
+"""Pictures of a comparison, as SVG that stands in a page and fetches nothing.
+
+Each is drawn twice, for wide screens and for phones: scaled text would be too small to read on one of
+them. Colours are variables of the page's style sheet, so that they follow light and dark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ckpt_doctor import units
+from ckpt_doctor.report import series, wording
+from ckpt_doctor.report.terminal.harmless import harmless
+
+if TYPE_CHECKING:
+    from pygal.graph.graph import Graph
+
+    from ckpt_doctor.facts.comparison import Comparison, StartCost, Window
+
+_BEFORE, _AFTER, _MARK, _FAINT = "var(--before)", "var(--after)", "var(--mark)", "var(--faint)"
+_PARTS = tuple(f"var(--part-{number})" for number in range(1, 7))
+_FONT_SIZE = 13
+"""In pixels: pictures are shown at the size for which they are drawn."""
+_STEPS_SHOWN = 400
+"""So many points of an arm's step times are drawn; stretches keep their extremes."""
+_SAMPLES_SHOWN = 120
+_HEADROOM = 1.6
+"""How far above the 99th percentile of the step times the axis ends; longer steps end at its edge."""
+
+
+class Picture(NamedTuple):
+    """One picture in both sizes, with the words for those who do not see it."""
+
+    wide: str
+    narrow: str
+    label: str
+
+
+class _Size(NamedTuple):
+    name: str
+    width: int
+    height_ratio: float
+    """Height of a picture over that of the wide one."""
+
+
+_SIZES = (_Size("wide", 920, 1.0), _Size("narrow", 340, 1.15))
+
+
+def budget(comparison: Comparison) -> Picture:
+    """Bars of the parts of a step, before and after."""
+    parts = [part for part in reversed(comparison.budget) if part.before_s or part.after_s]
+
+    def draw(size: _Size) -> Graph:
+        chart = _bars("HorizontalBar", size, height=110 + 44 * len(parts), colours=(_AFTER, _BEFORE))
+        chart.x_labels = [harmless(wording.part_name(part.part)) for part in parts]
+        chart.add("after", [part.after_s for part in parts])
+        chart.add("before", [part.before_s for part in parts])
+        return chart
+
+    return _picture("budget", "Time of each part of a step, before and after", draw)
+
+
+def start(comparison: Comparison) -> Picture:
+    """The time to the first step of both runs, split into its parts."""
+    starts = (comparison.after_start, comparison.before_start)
+    columns = [_split(each) for each in starts]
+
+    def draw(size: _Size) -> Graph:
+        chart = _bars("HorizontalStackedBar", size, height=230, colours=_PARTS)
+        chart.print_values = False
+        chart.x_labels = ["after", "before"]
+        for name in columns[0]:
+            chart.add(name, [column[name] for column in columns])
+        return chart
+
+    return _picture("start", "Time to the first step, by part, before and after", draw)
+
+
+def steps(comparison: Comparison) -> Picture:
+    """Step times of both runs over relative steps, with the save, the warm-up and the turns."""
+    windows = (comparison.before, comparison.after)
+    shown = [_shown_steps(window) for window in windows]
+    compared = [*series.compared_times_s(windows[0]), *series.compared_times_s(windows[1])]
+    top = _HEADROOM * series.usual_top(compared)
+    warm_up = float(max(window.first - window.origin for window in windows))
+
+    def draw(size: _Size) -> Graph:
+        chart = _lines(size, colours=(_FAINT, _FAINT, _MARK, _BEFORE, _AFTER), value=units.seconds)
+        chart.x_title = "steps since the save or the resume"
+        chart.range = (0.0, top)
+        chart.add("warm-up", _box(0.0, warm_up, top), fill=True, stroke=False)
+        chart.add("turns", _ticks(series.turn_starts(windows[1]), top / 25))
+        chart.add("save, resume", [(0.0, 0.0), (0.0, top)])
+        for name, points in zip(("before", "after"), shown, strict=True):
+            chart.add(name, [(at, min(step_s, top)) for at, step_s in points])
+        return chart
+
+    return _picture("steps", "Step times before and after, by steps since the save or the resume", draw)
+
+
+def process_tree(comparison: Comparison) -> Mapping[str, Picture]:
+    """CPU, memory and physical reads of both runs' processes over the time that they were running."""
+    trees = [
+        series.process_tree(window.run, series.running_time(window), _SAMPLES_SHOWN)
+        for window in (comparison.before, comparison.after)
+    ]
+    pictures = {
+        "CPU cores in use": ("cpu", [tree.cpu_cores for tree in trees], units.number),
+        "Memory (RSS)": ("rss", [tree.rss_bytes for tree in trees], units.size),
+        "Read from the disk, per second": ("reads", [tree.read_bytes_per_s for tree in trees], units.size),
+    }
+    return {
+        title: _picture(name, title, _over_time(sides, value))
+        for title, (name, sides, value) in pictures.items()
+        if any(sides)
+    }
+
+
+def _over_time(sides: Sequence[series.Points], value: Callable[[float], str]) -> Callable[[_Size], Graph]:
+    def draw(size: _Size) -> Graph:
+        chart = _lines(size, colours=(_BEFORE, _AFTER), value=value, height=220)
+        chart.x_title = "seconds of running"
+        for name, points in zip(("before", "after"), sides, strict=True):
+            chart.add(name, list(points))
+        return chart
+
+    return draw
+
+
+def _shown_steps(window: Window) -> series.Points:
+    """Steps from shortly before the save on: what came long before it is not compared."""
+    points = series.step_times(window)
+    earliest = -(window.last - window.origin) // 4
+    return series.thinned([point for point in points if point[0] >= earliest], _STEPS_SHOWN)
+
+
+def _split(start: StartCost) -> Mapping[str, float]:
+    parts = {name: value or 0.0 for name, value in wording.start_parts(start).items()}
+    return {**parts, "everything else": max(0.0, (start.first_step_s or 0.0) - sum(parts.values()))}
+
+
+def _box(left: float, right: float, top: float) -> list[tuple[float, float]]:
+    return [(left, 0.0), (left, top), (right, top), (right, 0.0)]
+
+
+def _ticks(places: Sequence[int], height: float) -> list[tuple[float, float] | None]:
+    ticks: list[tuple[float, float] | None] = []
+    for place in places:
+        ticks += [(place, 0.0), (place, height), None]
+    return ticks
+
+
+def _picture(name: str, label: str, draw: Callable[[_Size], Graph]) -> Picture:
+    wide, narrow = (_svg(draw(size), f"{name}-{size.name}", label) for size in _SIZES)
+    return Picture(wide, narrow, label)
+
+
+def _bars(kind: str, size: _Size, *, height: int, colours: Sequence[str]) -> Graph:
+    chart = _chart(kind, size, height, colours)
+    chart.print_values = True
+    chart.print_values_position = "top"
+    chart.value_formatter = units.seconds
+    return chart
+
+
+def _lines(size: _Size, *, colours: Sequence[str], value: Callable[[float], str], height: int = 320) -> Graph:
+    chart = _chart("XY", size, height, colours)
+    chart.show_dots = False
+    chart.allow_interruptions = True
+    chart.value_formatter = value
+    chart.x_value_formatter = units.number
+    return chart
+
+
+def _chart(kind: str, size: _Size, height: int, colours: Sequence[str]) -> Graph:
+    import pygal
+    from pygal.style import Style
+
+    style = Style(
+        background="transparent",
+        plot_background="transparent",
+        foreground="var(--text)",
+        foreground_strong="var(--text)",
+        foreground_subtle="var(--text)",
+        guide_stroke_color="var(--line)",
+        major_guide_stroke_color="var(--line)",
+        opacity="0.85",
+        opacity_hover="1",
+        transition="none",
+        font_family="inherit",
+        label_font_size=_FONT_SIZE,
+        major_label_font_size=_FONT_SIZE,
+        legend_font_size=_FONT_SIZE,
+        title_font_size=_FONT_SIZE,
+        value_font_size=_FONT_SIZE,
+        no_data_font_size=_FONT_SIZE,
+        colors=tuple(colours),
+        value_colors=("var(--text)",) * len(colours),
+    )
+    return getattr(pygal, kind)(
+        style=style,
+        js=(),
+        width=size.width,
+        height=round(height * size.height_ratio),
+        margin=6,
+        disable_xml_declaration=True,
+        legend_at_bottom=True,
+        legend_at_bottom_columns=3 if size.name == "wide" else 2,
+        legend_box_size=10,
+        truncate_legend=-1,
+        truncate_label=-1,
+        show_minor_x_labels=False,
+    )
+
+
+def _svg(chart: Graph, name: str, label: str) -> str:
+    chart.uuid = name
+    chart.add_xml_filter(lambda root: _still(root, label))
+    text = chart.render(is_unicode=True)
+    assert isinstance(text, str)
+    return text
+
+
+def _still(root: Any, label: str) -> Any:
+    """The picture without scripts and remarks, and with words for those who do not see it."""
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if not isinstance(child.tag, str) or child.tag.rpartition("}")[2] == "script":
+                parent.remove(child)
+    root.set("role", "img")
+    root.set("aria-label", label)
+    return root

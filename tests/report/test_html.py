@@ -1,0 +1,164 @@
+"""The HTML page holds everything, fetches nothing, and nothing from outside is markup."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ckpt_doctor.facts.checkpoint_comparison import Change, CheckpointComparison, SizeChange
+from ckpt_doctor.facts.comparison import FingerprintChange, LineDelta
+from ckpt_doctor.facts.report import Evidence, Location, NotEvaluated, Report
+from ckpt_doctor.facts.run import SourceLine
+from ckpt_doctor.facts.states import StateKind
+from ckpt_doctor.report.html import render
+from tests.report.sample import (
+    checkpoint,
+    cold_cache,
+    comparison,
+    inspect_report,
+    measured_report,
+    probe_report,
+)
+
+pytest.importorskip("pygal")
+pytest.importorskip("jinja2")
+
+ADDRESS = re.compile(r"url\(|@import|(?:src|href)\s*=", re.IGNORECASE)
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Page(HTMLParser):
+    """The elements and the text of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[str] = []
+        self.attributes: set[str] = set()
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element, which is open unless it never closes."""
+        self.elements.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element that is closed at once."""
+        self.elements.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_endtag(self, tag: str) -> None:
+        """The element that was opened last closes."""
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Keep what a reader sees."""
+        if self.open and self.open[-1] != "style":
+            self.text += data
+
+
+def outside(words: str) -> Report:
+    """A report all of whose foreign texts are these words."""
+    finding = cold_cache(
+        summary=words,
+        remedy=words,
+        evidence=(Evidence(words, words, None, words),),
+        location=Location(words, 1),
+        checkpoint=words,
+    )
+    changed = CheckpointComparison(
+        words,
+        words,
+        {StateKind.SCHEDULER: words},
+        {},
+        (Change(words, words, None),),
+        (SizeChange(words, 1, 2),),
+    )
+    runs = comparison(
+        changes=(FingerprintChange(words, words, words),),
+        lines=(LineDelta(SourceLine(words, 1, words), 0.0, 1.0),),
+        not_measured={words: words},
+    )
+    return probe_report(
+        findings=(finding,),
+        checkpoints=(checkpoint(path=words, layout=words, notes=(words,)),),
+        checkpoint_comparison=changed,
+        warnings=(words,),
+        context={words: words},
+        not_evaluated=(NotEvaluated("CMP304", words),),
+        comparison=runs,
+    )
+
+
+def test_everything_is_there() -> None:
+    """Verdict, budget, steps, start, findings, lines, processes, checkpoint and limits are told, in order."""
+    page = Page(render(measured_report()))
+    assert page.open == []
+    places = [
+        page.text.index(words)
+        for words in (
+            "SLOWER",
+            "Where the time of a step goes",
+            "Step times",
+            "Cost of the resume, once",
+            "DAT203 cold-page-cache",
+            "Lines that grew",
+            "train.py:42",
+            "Memory (RSS)",
+            "runs/x/last.pt",
+            "Not evaluated",
+            "no CUDA device",
+            "How it was measured",
+        )
+    ]
+    assert places == sorted(places)
+    assert page.elements.count("svg") == 2 * 6
+
+
+def test_nothing_is_fetched() -> None:
+    """No address is loaded, no script runs, and a policy forbids both."""
+    text = render(measured_report())
+    assert not ADDRESS.search(text)
+    page = Page(text)
+    assert "script" not in page.elements
+    assert not [name for name in page.attributes if name.startswith("on")]
+    assert "default-src 'none'" in text
+
+
+def test_the_same_report_is_the_same_page() -> None:
+    """Nothing in the page comes from a clock or from chance."""
+    assert render(measured_report()) == render(measured_report())
+
+
+def test_what_was_not_measured_has_no_picture() -> None:
+    """Without steps there is no plot of them; an inspection has no picture at all."""
+    page = Page(render(probe_report()))
+    assert "Where the time" in page.text
+    assert "Step times" not in page.text
+    page = Page(render(inspect_report()))
+    assert "svg" not in page.elements
+    assert "FINDINGS: 1 warning" in page.text
+    assert "sampler_rng" in page.text
+
+
+HOSTILE = "</style></svg><script>alert(1)</script><img src=x onerror=alert(1)>\"'{{ 7*7 }}&amp;\x1b[31m\u202e"
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.text(max_size=20).map(lambda text: f"{HOSTILE}{text}"))
+def test_nothing_from_outside_is_markup(words: str) -> None:
+    """Foreign texts add no element and no attribute, are no template, and hold no control characters."""
+    text = render(outside(words))
+    page, usual = Page(text), Page(render(outside("x")))
+    assert page.elements == usual.elements
+    assert page.attributes == usual.attributes
+    assert "{{ 7*7 }}" in page.text
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]", text)
