@@ -65,7 +65,7 @@ class StepSeries:
     t_start_s: tuple[float, ...]
     t_end_s: tuple[float, ...]
     parts: Mapping[str, tuple[float, ...]]
-    """Seconds by part (PARTS); they add up to ``t_end_s - t_start_s`` less ``observer_s``."""
+    """Seconds by part (PARTS); they add up to ``step_s``. Empty where only whole steps are known."""
     observer_s: tuple[float, ...]
     """Seconds that the agent spent on itself within the step, where it was noticeable."""
     counters: Mapping[str, tuple[float | None, ...]]
@@ -75,13 +75,16 @@ class StepSeries:
     """Hash of the sample indices (or, failing that, of the batch) that fed the step."""
     digest_source: str | None
     """``indices``, ``batches`` or None where there is nothing to hash."""
+    strides: tuple[int, ...] | None = None
+    """Steps of the training that each row stands for, where a log tells one time for several; None: one."""
 
     def __len__(self) -> int:
         return len(self.t_end_s)
 
     def step_s(self, index: int) -> float:
         """Time of one step in seconds, without what the agent spent on itself."""
-        return self.t_end_s[index] - self.t_start_s[index] - self.observer_s[index]
+        whole_s = self.t_end_s[index] - self.t_start_s[index] - self.observer_s[index]
+        return whole_s if self.strides is None else whole_s / self.strides[index]
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,8 @@ class RankRecord:
     """Seconds that the agent's hooks took per step (median), as timed by the agent itself."""
     not_measured: Mapping[str, str] = field(default_factory=dict)
     """Signals that could not be installed, and why."""
+    sees_start: bool = True
+    """Whether it begins with the process; else ``started_s`` is when the evidence begins."""
 
     def events_of(self, signal: str) -> Iterator[Event]:
         """The events of one signal, in order."""
@@ -219,6 +224,8 @@ class RunMeta:
     """The step that counts as the first since the save or the resume; None: the first of all."""
     checkpoint: str | None = None
     """The checkpoint that was saved (before) or loaded (after)."""
+    kind: str = "recording"
+    """What it was read from, in words: a recording, or a kind of evidence of ``readers/traces``."""
 
 
 @dataclass(frozen=True)
@@ -239,3 +246,5 @@ class RunRecord:
     """Files that it opened for writing, or moved something to."""
     not_measured: Mapping[str, str] = field(default_factory=dict)
     """What could not be sampled from outside, and why."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know about how it was read, one sentence each."""

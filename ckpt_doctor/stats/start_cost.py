@@ -16,9 +16,12 @@ def start_cost(run: RunRecord, rank: RankRecord) -> StartCost:
     """Split the time from the start of the interpreter to the end of the first step.
 
     Time during which a probe held the process is left out. The parts do not add up to the whole:
-    building the model and whatever else the script does has no part of its own.
+    building the model and whatever else the script does has no part of its own. Nothing is known where the
+    evidence begins later than the process.
     """
     steps = rank.steps
+    if not rank.sees_start:
+        return StartCost(None, None, None, None, None, None, None)
     clock = ActiveTime(run.turns)
     return StartCost(
         first_step_s=clock.at(steps.t_end_s[0]) - clock.at(rank.started_s) if len(steps) else None,
@@ -37,7 +40,7 @@ def settling_s(before: Arm, after: Arm) -> float | None:
     The first step of a process also holds its start, which ``start_cost`` tells.
     """
     settling = [after.rank.steps.step_s(i) for i in range(after.origin, after.first) if i > 0]
-    if not settling:
+    if not settling or not after.rank.sees_start:
         return None
     usual = before.times_s()
     return math.fsum(settling) - len(settling) * math.fsum(usual) / len(usual)
