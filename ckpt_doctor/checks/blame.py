@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ckpt_doctor.checks import hosts, likeness
 from ckpt_doctor.facts.comparison import Comparison, CounterDelta, FingerprintChange, LineDelta, Shape
 from ckpt_doctor.facts.report import Confidence, Evidence, Finding, Location, Severity
 from ckpt_doctor.facts.run import PARTS
@@ -40,6 +41,8 @@ ONE_TIME_S = 2.0
 ONE_TIME_RATIO = 1.5
 """... when they are this many times those of the control's own start."""
 STEADY_HEAP_KEY = "env.MALLOC_MMAP_THRESHOLD_"
+HEAVY_OBSERVER_RATIO = 0.15
+"""Observing that takes this part of a step leaves the clock nothing to prove."""
 GROWING_RATIO = 1.2
 """The last third of a window over its first third, from which on a growing cost is called one."""
 CPU_KEYS = ("cpus.allowed", "threads.intra_op", "env.OMP_NUM_THREADS", "env.MKL_NUM_THREADS")
@@ -55,16 +58,39 @@ def is_slower(comparison: Comparison, *, proven: bool) -> bool:
     """Whether the resumed run's steps are slower beyond noise.
 
     The interval knows the noise within these two processes, but not what any two processes differ by.
-    So where only the clock speaks, its lower end has to be above more than 1.
+    So where only the clock speaks, its lower end has to be above more than 1. Different experiments are
+    none slower than the other, nor are commands that differ, where only the clock speaks; and where
+    observing takes a large part of the step, a slowdown has to be larger than that part.
 
     Args:
         comparison: The two runs.
         proven: Whether something other than the clock speaks for it.
     """
     ratio, least = comparison.ratio, proven_floor_ratio(comparison)
+    if likeness.differences(comparison) or observed_too_closely(comparison):
+        return False
     if proven:
         return ratio.low > 1.0 and ratio.value >= least
-    return ratio.low >= least and ratio.value >= comparison.effect_floor_ratio
+    return not comparison.arguments and ratio.low >= least and ratio.value >= comparison.effect_floor_ratio
+
+
+def observer_ratio(comparison: Comparison) -> float | None:
+    """What observing takes of a step, the more of agent and stack sampler; None where that is unknown.
+
+    What the sampler costs counts where these steps could show that much at all.
+    """
+    windows = (comparison.before, comparison.after)
+    shares = [w.rank.hook_s / w.step_s for w in windows if w.rank.hook_s is not None]
+    sampled = comparison.sampler_ratio
+    if sampled is not None and sampled > comparison.detectable_ratio:
+        shares.append(sampled - 1.0)
+    return max(shares, default=None)
+
+
+def observed_too_closely(comparison: Comparison) -> bool:
+    """Whether observing takes a large part of a step, and a slowdown is not surely larger than that part."""
+    share = observer_ratio(comparison) or 0.0
+    return share >= HEAVY_OBSERVER_RATIO and comparison.ratio.low < 1.0 + share
 
 
 def contended(comparison: Comparison) -> bool:
@@ -313,11 +339,14 @@ def unexplained_s(comparison: Comparison, findings: Sequence[Finding]) -> float:
     What is left has to be a quarter of the slowdown and above the effect floor by itself. On a machine
     that is busy with other things the process must have spent CPU time on it, on one thread: waiting
     threads spin, and so use CPU time for the neighbour's sake. Where the run has fewer CPUs than before,
-    that explains the rest (HST401).
+    that explains the rest (HST401), and so does another machine (HST404); what processes of an earlier run
+    take is HST403's.
     """
-    left_s = comparison.delta_s - explained_s(comparison, findings)
+    if fewer_cpus(comparison) or hosts.machine_changes(comparison):
+        return 0.0
+    left_s = comparison.delta_s - explained_s(comparison, findings) - hosts.left_over_s(comparison)
     remaining_ratio = 1.0 + left_s / comparison.before.step_s
-    if too_few_steps(comparison) or fewer_cpus(comparison) or not is_slower(comparison, proven=False):
+    if too_few_steps(comparison) or not is_slower(comparison, proven=False):
         return 0.0
     if left_s < UNEXPLAINED_SHARE * comparison.delta_s or remaining_ratio < comparison.effect_floor_ratio:
         return 0.0

@@ -1,8 +1,8 @@
 """Turns findings into one answer.
 
 The order of what is said: a lasting slowdown with its largest cause; a one-time cost of the resume; a
-measurement too weak to say; equal or faster. A wrong answer is worse than none, so a ratio that only the
-clock shows, on a busy machine or in few steps, is inconclusive.
+measurement too weak to say; equal or faster. Two experiments are not compared at all. A wrong answer is
+worse than none, so a ratio that only the clock shows, on a busy machine or in few steps, is inconclusive.
 """
 
 from __future__ import annotations
@@ -31,7 +31,11 @@ def decide(case: Case, findings: Sequence[Finding]) -> Verdict:
     """
     if case.comparison is None:
         return _of_checkpoints(findings)
+    from ckpt_doctor.checks import likeness
+
     comparison = case.comparison
+    if likeness.differences(comparison):
+        return _without_slowdown(comparison, findings, None)
     errors = [f for f in findings if f.severity is Severity.ERROR and not f.code.startswith("STA")]
     lasting = sorted((f for f in errors if f.share_ratio is not None), key=lambda f: -(f.share_ratio or 0.0))
     once = sorted(
@@ -123,15 +127,23 @@ def _speed(comparison: Comparison, findings: Sequence[Finding]) -> tuple[Status,
 
 def _doubt(comparison: Comparison, findings: Sequence[Finding]) -> str | None:
     """Why the measurement does not say that the runs are equally fast; None where it does."""
-    from ckpt_doctor.checks import blame
+    from ckpt_doctor.checks import blame, likeness
 
     ratio = comparison.ratio
+    reading = f"the clock reads {_times(comparison)} (95 % {ratio.low:.2f}-{ratio.high:.2f})"
+    unlike = likeness.differences(comparison)
+    if unlike:
+        return f"the runs are not the same experiment ({likeness.told(unlike)})"
+    if comparison.arguments:
+        return f"the commands differ ({likeness.told(comparison.arguments)}), and {reading}"
+    if blame.observed_too_closely(comparison):
+        share = units.percent(blame.observer_ratio(comparison) or 0.0)
+        return f"observing takes {share} of a step, and {reading}"
     if any(f.code == HEAP for f in findings):
         return None
     if blame.too_few_steps(comparison):
         steps = min(comparison.before.steps, comparison.after.steps)
         return f"only {steps} steps could be compared"
-    reading = f"the clock reads {_times(comparison)} (95 % {ratio.low:.2f}-{ratio.high:.2f})"
     if blame.contended(comparison) and blame.is_slower(comparison, proven=True):
         return f"{reading}, but the machine was busy with other things and no counter explains it"
     if ratio.value >= comparison.effect_floor_ratio:
@@ -142,8 +154,12 @@ def _doubt(comparison: Comparison, findings: Sequence[Finding]) -> str | None:
 
 
 def _next_step(comparison: Comparison) -> str:
-    from ckpt_doctor.checks import blame
+    from ckpt_doctor.checks import blame, likeness
 
+    if likeness.differences(comparison) or comparison.arguments:
+        return "Compare a run with its own resume: the same command, but for what resumes it."
+    if blame.observed_too_closely(comparison):
+        return "Measure without stacks (--no-stacks), or with larger steps (a larger batch or model)."
     if blame.contended(comparison):
         return "Repeat on a quiet machine, or with --threads 1 for both arms."
     if not comparison.paired:
