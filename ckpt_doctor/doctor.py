@@ -14,11 +14,15 @@ from ckpt_doctor.facts.report import Case, Finding, Report
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ckpt_doctor.facts.baseline import SavedReport
     from ckpt_doctor.probe.request import ProbeRequest
     from ckpt_doctor.probe.turns import Progress
 
 
-_TWO_OF_A_KIND = "compare takes two recordings, made by record or probe, or two checkpoints"
+_TWO_OF_A_KIND = (
+    "compare takes two recordings, made by record or probe, two checkpoints, "
+    "or a report in JSON and a later report or checkpoint"
+)
 
 
 def inspect(paths: Sequence[str], policy: Policy) -> tuple[Report, tuple[CheckpointError, ...]]:
@@ -38,11 +42,17 @@ def inspect(paths: Sequence[str], policy: Policy) -> tuple[Report, tuple[Checkpo
 def compare(before: str, after: str, policy: Policy) -> Report:
     """Compare two recordings and name what makes the second one slower, or two checkpoints.
 
+    Where the first is a report in JSON it is a baseline: of the second, a report or a checkpoint, only
+    what is new is told.
+
     Raises:
         InputError: One of them cannot be read, they are not of a kind, or hold too little to compare.
     """
     from ckpt_doctor.readers.recordings import is_recording
+    from ckpt_doctor.readers.reports import is_report
 
+    if is_report(before):
+        return _compare_with_baseline(before, after, policy)
     recordings = [path for path in (before, after) if is_recording(path)]
     if not recordings:
         return _compare_checkpoints(before, after, policy)
@@ -107,6 +117,44 @@ def _compare_checkpoints(before: str, after: str, policy: Policy) -> Report:
         checkpoint_comparison=compare_checkpoints(earlier, later),
     )
     return _report("compare", case, policy, context={"before": before, "after": after})
+
+
+def _compare_with_baseline(before: str, after: str, policy: Policy) -> Report:
+    from ckpt_doctor.checks import baseline
+    from ckpt_doctor.readers.reports import read_report
+    from ckpt_doctor.stats.baseline import against_baseline
+
+    earlier = read_report(before)
+    later, checkpoints = _later(after, policy)
+    kept = tuple(finding for finding in later.findings if finding.code not in policy.ignored)
+    delta = against_baseline(earlier, kept, later.ratio)
+    context = {"baseline": before, "after": after}
+    for name, codes in (("known", {finding.code for finding in delta.known}), ("gone", set(delta.gone))):
+        if codes:
+            context[name] = ", ".join(sorted(codes))
+    return Report(
+        command="compare",
+        verdict=baseline.decide(delta, later.verdict, earlier.ratio, later.ratio),
+        findings=delta.new,
+        not_evaluated=later.not_evaluated,
+        checkpoints=checkpoints,
+        context=context,
+        policy=policy,
+    )
+
+
+def _later(path: str, policy: Policy) -> tuple[SavedReport, tuple[CheckpointFacts, ...]]:
+    """What is held against a baseline: a report that was written, or one on a checkpoint, made now."""
+    from ckpt_doctor.facts.baseline import SavedReport
+    from ckpt_doctor.readers.reports import is_report, read_report
+
+    if is_report(path):
+        return read_report(path), ()
+    report, errors = inspect((path,), policy)
+    if errors:
+        raise InputError(f"{errors[0].what}; it is no report either", hint=errors[0].hint or _TWO_OF_A_KIND)
+    saved = SavedReport(path, report.verdict, None, report.findings, report.not_evaluated)
+    return saved, report.checkpoints
 
 
 def _checkpoint_between(path: str | None) -> tuple[tuple[CheckpointFacts, ...], tuple[str, ...]]:

@@ -68,3 +68,31 @@ def test_a_recording_and_a_checkpoint(cli: Cli, tmp_path: Path) -> None:
     assert outcome.code == 2
     assert "rec is a recording" in outcome.err
     assert outcome.out == ""
+
+
+def test_a_baseline(cli: Cli, tmp_path: Path) -> None:
+    """Against a report in JSON only what is new counts, of a later report and of a checkpoint."""
+    torch.save({"model": {"w": torch.zeros(2)}, "step": 1}, tmp_path / "a.pt")
+    assert cli("inspect", "a.pt", "-o", "base.json", "--fail-on", "info").code == 1
+    torch.save({"model": {"w": torch.zeros(2)}, "step": 2}, tmp_path / "b.pt")
+    cli("inspect", "b.pt", "-o", "now.json", "--require", "optimizer")
+    same = cli("compare", "--before", "base.json", "--after", "b.pt", "--fail-on", "info", "-f", "json")
+    assert same.code == 0
+    report = json.loads(same.out)
+    assert report["verdict"]["status"] == "healthy"
+    assert report["findings"] == []
+    assert report["context"]["known"]
+    worse = cli("compare", "--before", "base.json", "--after", "now.json", "-f", "json")
+    assert worse.code == 1
+    assert [finding["code"] for finding in json.loads(worse.out)["findings"]] == ["STA101"]
+
+
+def test_a_baseline_of_another_kind(cli: Cli, tmp_path: Path) -> None:
+    """What is neither a report nor a checkpoint cannot be held against a baseline."""
+    torch.save({"step": 1}, tmp_path / "a.pt")
+    cli("inspect", "a.pt", "-o", "base.json")
+    (tmp_path / "notes.txt").write_text("nothing")
+    outcome = cli("compare", "--before", "base.json", "--after", "notes.txt")
+    assert outcome.code == 2
+    assert "notes.txt" in outcome.err
+    assert cli("compare", "--before", "a.pt", "--after", "base.json").code == 2
