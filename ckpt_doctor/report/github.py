@@ -56,7 +56,7 @@ def _verdict_level(report: Report) -> str:
 
 def _annotation(level: str, finding: Finding, report: Report) -> str:
     location = source_line(finding, report)
-    place = {}
+    place: dict[str, str] = {}
     if location is not None:
         place = {"file": wording.relative_file(location.file, report), "line": str(location.line)}
     return _command(level, _message(finding, report), **place, title=_title(finding))

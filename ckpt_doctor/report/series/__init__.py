@@ -44,7 +44,7 @@ def compared_times_s(window: Window) -> Sequence[float]:
 def turn_starts(window: Window) -> Sequence[int]:
     """Relative steps at which the turns of a run began that it took beside the other one."""
     steps = window.rank.steps
-    starts = []
+    starts: list[int] = []
     for turn in window.run.turns:
         if turn.phase == "interleaved":
             first = next((i for i, end_s in enumerate(steps.t_end_s) if end_s > turn.t_start_s), None)
@@ -93,7 +93,7 @@ def thinned(points: Points, most: int) -> Points:
     if len(points) <= most:
         return points
     stretches = max(1, most // 2)
-    kept = []
+    kept: list[tuple[float, float]] = []
     for number in range(stretches):
         part = points[number * len(points) // stretches : (number + 1) * len(points) // stretches]
         ends = {min(part, key=lambda point: point[1]), max(part, key=lambda point: point[1])}

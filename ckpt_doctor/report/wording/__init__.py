@@ -58,7 +58,7 @@ def headline(report: Report) -> str:
 def outcome(report: Report) -> tuple[str, ...]:
     """What follows the headline: side, cause and confidence, as ``data side``, each where it is known."""
     verdict, cause = report.verdict, first_cause(report)
-    words = []
+    words: list[str] = []
     if verdict.side is Side.NOT_ESTABLISHED:
         words.append("cause not established")
     elif verdict.side is not Side.NONE:
@@ -108,7 +108,7 @@ def traits(finding: Finding, report: Report) -> tuple[str, ...]:
 
 def cost(finding: Finding) -> str | None:
     """What a finding costs, as ``+17.1 ms/step, 96 % of the slowdown``; None where that is not known."""
-    words = []
+    words: list[str] = []
     if finding.delta_s is not None:
         unit = " once" if finding.shape is Shape.ONE_TIME else "/step"
         words.append(units.signed_seconds(finding.delta_s) + unit)
