@@ -16,6 +16,7 @@ from ckpt_doctor.agent.options import AgentOptions, from_environment
 
 if TYPE_CHECKING:
     from ckpt_doctor.agent.core import Agent
+    from ckpt_doctor.agent.hooks import Hook
 
 
 def begin() -> None:
@@ -43,7 +44,7 @@ def _attach(options: AgentOptions, started_s: float) -> None:
     waiting: dict[str, Callable[[ModuleType], None]] = {}
     for hook in hooks():
         for name in hook.needs:
-            waiting[name] = _both(waiting.get(name), _installer(agent, hook.name, hook.install))
+            waiting[name] = _both(waiting.get(name), _installer(agent, hook))
     for name, action in list(waiting.items()):
         if name in sys.modules:
             action(sys.modules[name])
@@ -52,14 +53,13 @@ def _attach(options: AgentOptions, started_s: float) -> None:
     os.register_at_fork(after_in_child=agent.restart)
 
 
-def _installer(
-    agent: Agent, name: str, install: Callable[[Agent, ModuleType], None]
-) -> Callable[[ModuleType], None]:
+def _installer(agent: Agent, hook: Hook) -> Callable[[ModuleType], None]:
     def action(module: ModuleType) -> None:
         try:
-            install(agent, module)
+            hook.install(agent, module)
         except Exception as error:  # noqa: BLE001 - a library of another version must not stop the script
-            agent.cannot_measure(name, f"{type(error).__name__}: {error}")
+            for name in dict.fromkeys((hook.name, *(signal.name for signal in hook.signals))):
+                agent.cannot_measure(name, f"{type(error).__name__}: {error}")
 
     return action
 
