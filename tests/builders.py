@@ -25,6 +25,8 @@ from ckpt_doctor.stats.comparison import compare_runs
 
 CORES = 2
 START_UP_S = 2.0
+HOST_FIELDS = ("refaults", "swap_ins", "pressure_memory_s", "left_over_cpu_s")
+"""Cumulative fields of HostSample that a run can be given."""
 Column = float | Sequence[float]
 
 
@@ -56,7 +58,7 @@ def make_run(
         origin: First step since the save.
         parts: Seconds by part, for all steps or for each.
         counters: Counts per step, for all steps or for each.
-        sampled: Amounts per step of the cumulative fields of ProcessSample (and ``refaults``).
+        sampled: Amounts per step of the cumulative fields of ProcessSample and HostSample.
         events: What happened.
         values: The fingerprint.
         digests: What fed each step.
@@ -266,7 +268,7 @@ def _column(column: Column, count: int) -> tuple[float, ...]:
 def _process_samples(steps: StepSeries, sampled: Mapping[str, Column]) -> tuple[ProcessSample, ...]:
     """A sample at each step's edges; processes stand still between them."""
     n = len(steps)
-    columns = {name: _column(column, n) for name, column in sampled.items() if name != "refaults"}
+    columns = {name: _column(column, n) for name, column in sampled.items() if name not in HOST_FIELDS}
     columns.setdefault("cpu_s", tuple(steps.step_s(i) for i in range(n)))
     totals = dict.fromkeys(columns, 0.0)
     samples = []
@@ -299,18 +301,32 @@ def _process_sample(t_s: float, totals: Mapping[str, float]) -> ProcessSample:
 def _host_samples(steps: StepSeries, sampled: Mapping[str, Column], other: float) -> tuple[HostSample, ...]:
     n = len(steps)
     cpu = _column(sampled.get("cpu_s", [steps.step_s(i) for i in range(n)]), n)
-    refaults = _column(sampled["refaults"], n) if "refaults" in sampled else None
-    busy_s, refaulted, samples = 0.0, 0.0, []
+    columns = {name: _column(sampled[name], n) for name in HOST_FIELDS if name in sampled}
+    totals = dict.fromkeys(columns, 0.0)
+    busy_s, samples = 0.0, []
     for i in range(n):
         if i:
             busy_s += (steps.t_start_s[i] - steps.t_end_s[i - 1]) * other * CORES
         for t_s, share in ((steps.t_start_s[i], 0.0), (steps.t_end_s[i], 1.0)):
             busy_s += share * (cpu[i] + steps.step_s(i) * other * CORES)
-            refaulted += share * (refaults[i] if refaults else 0.0)
-            samples.append(
-                HostSample(t_s, busy_s, 0.0, None, None, None, round(refaulted) if refaults else None)
-            )
+            totals = {name: total + share * columns[name][i] for name, total in totals.items()}
+            samples.append(_host_sample(t_s, busy_s, totals))
     return tuple(samples)
+
+
+def _host_sample(t_s: float, busy_s: float, totals: Mapping[str, float]) -> HostSample:
+    pages = {name: round(totals[name]) for name in ("refaults", "swap_ins") if name in totals}
+    return HostSample(
+        t_s,
+        busy_s,
+        steal_s=0.0,
+        pressure_cpu_s=None,
+        pressure_io_s=None,
+        pressure_memory_s=totals.get("pressure_memory_s"),
+        refaults=pages.get("refaults"),
+        swap_ins=pages.get("swap_ins"),
+        left_over_cpu_s=totals.get("left_over_cpu_s"),
+    )
 
 
 def _stacks(

@@ -19,6 +19,10 @@ RESTARTS = 2
 """So many more worker starts than in the control's window are too many."""
 RESTART_RATIO = 2.0
 """Growth of worker starts per step that counts."""
+SNAPSHOTS_RATIO = 1.5
+"""Growth of a stateful loader's snapshots per step that counts."""
+SNAPSHOTS = 0.5
+"""Least growth of them: one in every other step."""
 WAITING_CPU_SHARE = 0.5
 """Parts that grew with less CPU time than this part of their growth are waiting, not working."""
 FEWER = ("num_workers", "prefetch_factor", "pin_memory")
@@ -46,6 +50,11 @@ def restarts_workers(comparison: Comparison) -> bool:
 def restart_s(comparison: Comparison) -> float:
     """Seconds per step that starting workers and waiting for their first batch cost more than before."""
     return _restart_s(comparison.after) - _restart_s(comparison.before)
+
+
+def snapshots_more(comparison: Comparison) -> bool:
+    """Whether the state of a stateful loader is put together more often."""
+    return bool(blame.moved(comparison.counter("snapshots"), ratio=SNAPSHOTS_RATIO, least=SNAPSHOTS))
 
 
 def poorer_arguments(comparison: Comparison) -> tuple[FingerprintChange, ...]:

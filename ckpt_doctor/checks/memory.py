@@ -6,8 +6,11 @@ from collections.abc import Sequence
 
 from ckpt_doctor.checks import blame
 from ckpt_doctor.facts.comparison import Comparison, Window
+from ckpt_doctor.facts.report import Evidence
 from ckpt_doctor.facts.run import Fingerprint
 
+KEPT_BYTES = 16e6
+"""Less of a checkpoint that is kept matters to nobody."""
 STALL_RATIO = 1.5
 """Growth of the time in which some task waited for memory that counts."""
 READ_RATIO = 1.5
@@ -21,6 +24,16 @@ READ_BYTES = 16384.0
 """... or bytes that are read from the disk: then it is this run that waits."""
 RETRIES = 0.02
 """Further emptied caches per step that count: each gives memory back, and waits for the device."""
+DEVICE_PARTS = ("forward", "backward", "optimizer", "rest")
+"""Where the host waits for the CUDA allocator."""
+SIZES = (
+    "memory.rss_bytes",
+    "memory.heap_bytes",
+    "memory.cuda_allocated_bytes",
+    "memory.cuda_reserved_bytes",
+    "machine.memory_limit_bytes",
+)
+"""Sizes that are told as evidence."""
 
 
 def at_start(window: Window, name: str) -> float | None:
@@ -56,6 +69,27 @@ def stall_s(comparison: Comparison) -> float:
     if not blame.moved(stalled, ratio=STALL_RATIO, least=least_s) or stalled is None or not stalled.delta:
         return 0.0
     return stalled.delta if reclaims(comparison) else 0.0
+
+
+def host_cost_s(comparison: Comparison) -> float:
+    """Seconds per step that waiting for the machine's memory costs; 0 where there is no pressure."""
+    if blame.is_known(comparison.counter("pressure_memory_s")):
+        return stall_s(comparison)
+    spent_s = blame.cpu_growth_s(comparison)
+    swapped = blame.moved(comparison.counter("swap_ins"), ratio=READ_RATIO, least=SWAP_INS)
+    return max(0.0, comparison.delta_s - spent_s) if swapped and spent_s is not None else 0.0
+
+
+def device_cost_s(comparison: Comparison) -> float:
+    """Seconds per step by which the host works longer while the CUDA allocator empties its cache."""
+    if not retries_more(comparison) or not blame.grew(comparison, DEVICE_PARTS):
+        return 0.0
+    return blame.growth_s(comparison, DEVICE_PARTS)
+
+
+def pressure_cost_s(comparison: Comparison) -> float:
+    """Seconds per step that pressure costs on both, at most the slowdown."""
+    return min(max(comparison.delta_s, 0.0), host_cost_s(comparison) + device_cost_s(comparison))
 
 
 def reclaims(comparison: Comparison) -> bool:
@@ -97,6 +131,23 @@ def kept_bytes(comparison: Comparison) -> float | None:
     heap = _grown(comparison, "memory.heap_bytes")
     host = _least(alive - on_device, _grown(comparison, "memory.rss_bytes") if heap is None else heap)
     return host + device
+
+
+def keeps_load(comparison: Comparison) -> bool:
+    """Whether enough of the loaded checkpoint is kept to speak of."""
+    return (kept_bytes(comparison) or 0.0) >= KEPT_BYTES
+
+
+def size_evidence(comparison: Comparison) -> tuple[Evidence, ...]:
+    """Sizes of both processes after their first steps, as far as they are known."""
+    rows = []
+    for name in SIZES:
+        for side, window in (("before", comparison.before), ("after", comparison.after)):
+            value = at_start(window, name)
+            if value:
+                told = name.rpartition(".")[2].removesuffix("_bytes").replace("_", " ")
+                rows.append(Evidence(f"{told}, {side}", value, "bytes", "agent"))
+    return tuple(rows)
 
 
 def _grown(comparison: Comparison, name: str) -> float | None:

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ckpt_doctor.checks import blame
+from ckpt_doctor.checks import blame, likeness
 from ckpt_doctor.checks.checkpoints import is_absent, remedy
 from ckpt_doctor.facts.checkpoint import CheckpointFacts
 from ckpt_doctor.facts.comparison import Comparison, OrderCheck
@@ -50,6 +50,8 @@ def find(case: Case) -> Found | CannotTell | None:
     comparison = case.comparison
     if comparison is None:
         return None
+    if likeness.differences(comparison):
+        return CannotTell("the runs are not the same experiment")
     order = comparison.order
     if order.restored is None:
         return CannotTell(blame.why_unknown(comparison, "control", "sample_order"))

@@ -12,7 +12,8 @@ Bytes that came from the disk, per step and over the whole process tree, rose by
 ``loading.READ_RATIO`` and ``loading.READ_BYTES`` at least (major faults, for memory-mapped data, by
 ``loading.READ_RATIO`` and ``loading.FAULTS``), and so did the data side of the step: data wait, or
 the rest of the step where no loader feeds it or where it grew without using the CPU. What worker
-restarts cost is not counted here.
+restarts cost is not counted here, nor is waiting for memory (CMP311): there pages come back that had been
+thrown out.
 
 How to fix it
 -------------
@@ -29,7 +30,7 @@ read ahead by it for both.
 from __future__ import annotations
 
 from ckpt_doctor import units
-from ckpt_doctor.checks import blame, loading
+from ckpt_doctor.checks import blame, loading, memory
 from ckpt_doctor.facts.comparison import Comparison
 from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Evidence, Found, Severity, Side
 
@@ -47,7 +48,8 @@ def find(case: Case) -> Found | CannotTell | None:
         return None
     cost_s = blame.growth_s(comparison, parts)
     if loading.restarts_workers(comparison):
-        cost_s = max(0.0, cost_s - loading.restart_s(comparison))
+        cost_s -= loading.restart_s(comparison)
+    cost_s = max(0.0, cost_s - memory.host_cost_s(comparison))
     if blame.share_ratio(comparison, cost_s) < blame.MIN_SHARE:
         return None
     lines = blame.grown_lines(comparison, blame.MIN_SHARE * comparison.delta_s)

@@ -1,0 +1,122 @@
+"""Python's garbage collector stops the resumed run for longer than the control.
+
+What it means
+-------------
+A full collection goes through every object that can hold others. Samples kept as objects, a history loaded
+out of the checkpoint, or a lost ``gc.freeze`` make each of them longer; ``gc.collect()`` in the loop, lower
+thresholds or a collector that is switched on again make them more frequent.
+
+How it is measured
+------------------
+The collector's own callbacks time each pause in the training thread: that part of the step grew. What made
+it grow: pauses per step rose by ``PAUSES_RATIO`` and ``PAUSES``, or the objects that are tracked by
+``OBJECTS_RATIO`` and ``OBJECTS``. Pauses come in bursts, so the median step looks healthy.
+
+How to fix it
+-------------
+``gc.freeze()`` after the load, arrays in place of one object a sample, no ``gc.collect()`` in the step;
+``gc.disable()`` with a collection at each epoch's end.
+
+When it is wrong
+----------------
+A run that makes more cycles has more to collect for a reason of its own: the line that grew tells. Pauses
+in loader workers are data wait. Objects in the permanent generation (``gc.freeze``) are not counted.
+"""
+
+from __future__ import annotations
+
+from ckpt_doctor import units
+from ckpt_doctor.checks import blame, memory
+from ckpt_doctor.facts.comparison import Comparison
+from ckpt_doctor.facts.report import CannotTell, Case, Evidence, Found, Severity, Side
+
+PARTS = ("gc",)
+PAUSES_RATIO = 1.5
+"""Growth of pauses per step that counts ..."""
+PAUSES = 0.01
+"""... and at least so many more: one in a hundred steps can be a full collection."""
+OBJECTS_RATIO = 1.5
+"""Growth of tracked objects that counts ..."""
+OBJECTS = 50_000.0
+"""... and at least so many more: importing torch makes some hundred thousand, within a few percent."""
+LINE_SHARE = 0.5
+"""A line that grew by this part of the pauses is where they come from."""
+SETTINGS = ("enabled", "threshold")
+
+
+def find(case: Case) -> Found | CannotTell | None:
+    """Judge the pauses and what they go through."""
+    comparison = case.comparison
+    if comparison is None:
+        return None
+    if "gc" in comparison.not_measured:
+        return CannotTell(blame.why_unknown(comparison, "gc"))
+    if not blame.is_slower(comparison, proven=True) or not blame.grew(comparison, PARTS):
+        return None
+    cost_s = blame.growth_s(comparison, PARTS)
+    oftener, more = _pauses_oftener(comparison), _objects_more(comparison)
+    lines = blame.grown_lines(comparison, LINE_SHARE * cost_s)[:1]
+    return Found(
+        severity=Severity.ERROR,
+        side=Side.COMPUTE,
+        summary=f"Garbage collections take {units.per_step(cost_s)} more than before{_why(comparison)}.",
+        remedy=_remedy(oftener=oftener),
+        evidence=(
+            *blame.part_evidence(comparison, PARTS),
+            *blame.counter_evidence(comparison.counter("gc_pauses"), "agent"),
+            *_object_evidence(comparison),
+            *blame.change_evidence(blame.changes_of(comparison, "gc.", SETTINGS)),
+            *blame.line_evidence(lines),
+        ),
+        confidence=blame.confidence(part_grew=True, counter_moved=oftener or more),
+        share_ratio=blame.share_ratio(comparison, cost_s),
+        delta_s=cost_s,
+        shape=blame.lasting_shape(comparison),
+        location=blame.location_of(lines),
+    )
+
+
+def _pauses_oftener(comparison: Comparison) -> bool:
+    return bool(blame.moved(comparison.counter("gc_pauses"), ratio=PAUSES_RATIO, least=PAUSES))
+
+
+def _objects_more(comparison: Comparison) -> bool:
+    before, after = _objects(comparison)
+    if before is None or after is None:
+        return False
+    return after >= OBJECTS_RATIO * before and after - before >= OBJECTS
+
+
+def _objects(comparison: Comparison) -> tuple[float | None, float | None]:
+    windows = (comparison.before, comparison.after)
+    before, after = (memory.at_end(window, "memory.gc_objects") for window in windows)
+    return before, after
+
+
+def _why(comparison: Comparison) -> str:
+    pauses = comparison.counter("gc_pauses")
+    before, after = _objects(comparison)
+    told = []
+    if _pauses_oftener(comparison) and pauses is not None:
+        told.append(f"{units.number(pauses.after or 0)} per step, {units.number(pauses.before or 0)} before")
+    if _objects_more(comparison):
+        told.append(f"{units.number(after or 0)} objects to go through, {units.number(before or 0)} before")
+    return f" ({'; '.join(told)})" if told else ""
+
+
+def _remedy(*, oftener: bool) -> str:
+    if oftener:
+        return (
+            "Take gc.collect() out of the training loop and leave the thresholds as they were, or collect "
+            "once an epoch with gc.disable() in between."
+        )
+    return "Call gc.freeze() after the load, and keep samples and histories in arrays, not as objects."
+
+
+def _object_evidence(comparison: Comparison) -> tuple[Evidence, ...]:
+    rows = zip(("before", "after"), _objects(comparison), strict=True)
+    return tuple(
+        Evidence(f"objects tracked, {side}", value, None, "agent")
+        for side, value in rows
+        if value is not None
+    )
