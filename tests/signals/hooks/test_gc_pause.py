@@ -29,3 +29,26 @@ def test_collections_are_counted(train: Train) -> None:
     assert pauses_s[0] == pauses_s[2] == 0
     assert 0 < pauses_s[1] < recorded.steps.step_s(2)
     check_parts(recorded.steps)
+
+
+MANY = (
+    MODEL
+    + """
+import gc
+for _ in range(3):
+    step()
+gc.set_threshold(1000, 20, 30)
+held = [[] for _ in range(100_000)]
+for _ in range(3):
+    step()
+"""
+)
+
+
+def test_objects_that_are_tracked(train: Train) -> None:
+    """The fingerprint counts what a full collection goes through, and holds the collector's settings."""
+    first, last = (f.values for f in train(MANY).rank.fingerprints)
+    more = last["memory.gc_objects"] - first["memory.gc_objects"]  # type: ignore[operator]
+    assert 100_000 <= more < 120_000
+    assert (last["gc.enabled"], last["gc.threshold"]) == (True, "1000,20,30")
+    assert first["gc.threshold"] != last["gc.threshold"]
