@@ -128,6 +128,27 @@ def test_an_import_that_fails_is_the_scripts_own_affair(tmp_path: Path) -> None:
     assert inside.stderr == ""
 
 
+def test_a_library_that_is_other_than_expected_is_not_measured(tmp_path: Path) -> None:
+    """Its hook's signals are told to be missing, with the reason; the others and the script go on."""
+    package = tmp_path / "torchdata" / "stateful_dataloader"
+    package.mkdir(parents=True)
+    (package.parent / "__init__.py").touch()
+    (package / "__init__.py").touch()
+    (package / "stateful_dataloader.py").touch()
+    (tmp_path / "train.py").write_text(
+        MODEL + "import torchdata.stateful_dataloader.stateful_dataloader\nstep()\nstep()\nprint('trained')\n"
+    )
+    command = [sys.executable, "-m", "ckpt_doctor", "record", "-o", "rec", "train.py"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment(), check=True, timeout=60, capture_output=True, text=True
+    )
+    assert done.stdout == "trained\n"
+    (rank,) = read_recording(tmp_path / "rec").ranks
+    assert "StatefulDataLoader" in rank.not_measured["loader_snapshot"]
+    assert rank.not_measured["snapshots"] == rank.not_measured["loader_snapshot"]
+    assert "step_s" not in rank.not_measured
+
+
 def test_a_module_run_by_name(tmp_path: Path) -> None:
     """``python -m package.module`` is measured like a script."""
     package = tmp_path / "package"

@@ -80,3 +80,10 @@ def test_prefetched_batches_are_workers_times_factor() -> None:
 def test_without_fingerprints_nothing_is_said() -> None:
     """A missing fingerprint is not a difference in everything."""
     assert _keys(_rank(), _rank((3, {"a": 1}))) == {}
+
+
+def test_sizes_that_are_measured_are_no_settings() -> None:
+    """Any two processes differ in them."""
+    sides = [{"memory.rss_bytes": size, "memory.gc_objects": size, "a": 1} for size in (10, 20)]
+    before, after = (_rank((3, side), (100, side)) for side in sides)  # type: ignore[arg-type]
+    assert _keys(before, after) == {}

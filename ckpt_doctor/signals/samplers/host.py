@@ -14,6 +14,7 @@ SIGNALS = (
     Signal("pressure_io_s", "s", "host", "time during which some task waited for a disk"),
     Signal("pressure_memory_s", "s", "host", "time during which some task waited for memory"),
     Signal("refaults", "count", "data", "file pages read again after they had been evicted"),
+    Signal("swap_ins", "count", "compute", "pages that came back from swap"),
 )
 
 
@@ -22,6 +23,7 @@ def sample(now_s: float) -> HostSample:
     cpu = psutil.cpu_times()
     idle = cpu.idle + getattr(cpu, "iowait", 0.0)
     steal: float | None = getattr(cpu, "steal", None)
+    refaults, swap_ins = _vmstat("workingset_refault_file", "pswpin")
     return HostSample(
         t_s=now_s,
         busy_s=sum(cpu[:8]) - idle - (steal or 0.0),
@@ -29,7 +31,8 @@ def sample(now_s: float) -> HostSample:
         pressure_cpu_s=_pressure_s("cpu"),
         pressure_io_s=_pressure_s("io"),
         pressure_memory_s=_pressure_s("memory"),
-        refaults=_refaults(),
+        refaults=refaults,
+        swap_ins=swap_ins,
     )
 
 
@@ -42,13 +45,11 @@ def _pressure_s(resource: str) -> float | None:
         return None
 
 
-def _refaults() -> int | None:
-    """``workingset_refault_file`` of /proc/vmstat."""
+def _vmstat(*names: str) -> list[int | None]:
+    """Numbers of /proc/vmstat by name; None where the kernel has none of it."""
     try:
         with open("/proc/vmstat", encoding="ascii") as file:
-            for line in file:
-                if line.startswith("workingset_refault_file "):
-                    return int(line.split()[1])
+            rows = dict(line.split() for line in file)
     except (OSError, ValueError):
-        return None
-    return None
+        return [None] * len(names)
+    return [int(rows[name]) if name in rows else None for name in names]
