@@ -16,6 +16,7 @@ from typing import Any
 
 from ckpt_doctor.errors import RecordingError
 from ckpt_doctor.facts.recording import (
+    FILES,
     HEADER,
     JOURNAL_KIND,
     PART_PREFIX,
@@ -29,6 +30,7 @@ from ckpt_doctor.facts.run import (
     Event,
     Fingerprint,
     HostSample,
+    LeftOver,
     ProcessSample,
     RankRecord,
     RunMeta,
@@ -102,6 +104,7 @@ def _read(folder: Path, header: Mapping[str, Any]) -> RunRecord:
             hint="the script must train with an optimizer of torch.optim, in Python",
         )
     samples = list(_lines(folder / SAMPLES))
+    read, written = _files(folder, ranks)
     return RunRecord(
         meta=_meta(folder, header, trailer),
         ranks=ranks,
@@ -109,6 +112,9 @@ def _read(folder: Path, header: Mapping[str, Any]) -> RunRecord:
         host=tuple(HostSample(*line[1:]) for line in samples if line[0] == "host"),
         turns=tuple(Turn(*line[1:]) for line in _lines(folder / TURNS)),
         stacks=tuple(_stacks(folder, ranks)),
+        left_overs=tuple(LeftOver(*line[1:]) for line in samples if line[0] == "left_over"),
+        read_files=read,
+        written_files=written,
         not_measured=(trailer or {}).get("not_measured", {}),
     )
 
@@ -255,13 +261,14 @@ def _stacks(folder: Path, ranks: tuple[RankRecord, ...]) -> Iterator[StackProfil
 
 
 def _user_lines(profile: Mapping[str, Any], rank: int) -> StackProfile:
-    """Seconds of the main thread by the innermost line of the user's own.
+    """Seconds of the main thread by the innermost line of the user's own, and by whole stack.
 
     Format: https://www.speedscope.app/file-format-schema.json (sampled profiles). Samples within
     the agent's hold are the probe's, not the run's.
     """
     frames = profile["shared"]["frames"]
     seconds: dict[SourceLine, float] = {}
+    stacks: dict[tuple[SourceLine, ...], float] = {}
     sampled_s = 0.0
     for thread in profile["profiles"]:
         if "MainThread" not in thread.get("name", "") and len(profile["profiles"]) > 1:
@@ -270,10 +277,12 @@ def _user_lines(profile: Mapping[str, Any], rank: int) -> StackProfile:
             if any(frames[index].get("name") == "_wait_if_held" for index in stack[-3:]):
                 continue
             sampled_s += weight
+            whole = tuple(_source_line(frames[index]) for index in stack)
+            stacks[whole] = stacks.get(whole, 0.0) + weight
             line = _innermost_user_line(frames, stack)
             if line is not None:
                 seconds[line] = seconds.get(line, 0.0) + weight
-    return StackProfile(rank, sampled_s, seconds)
+    return StackProfile(rank, sampled_s, seconds, stacks)
 
 
 def _innermost_user_line(frames: list[Mapping[str, Any]], stack: list[int]) -> SourceLine | None:
@@ -281,8 +290,39 @@ def _innermost_user_line(frames: list[Mapping[str, Any]], stack: list[int]) -> S
         frame = frames[index]
         file = frame.get("file") or ""
         if file and not _LIBRARY.search(file):
-            return SourceLine(file, frame.get("line") or 0, frame["name"])
+            return _source_line(frame)
     return None
+
+
+def _source_line(frame: Mapping[str, Any]) -> SourceLine:
+    return SourceLine(frame.get("file") or "", frame.get("line") or 0, frame["name"])
+
+
+def _files(folder: Path, ranks: tuple[RankRecord, ...]) -> tuple[frozenset[str], frozenset[str]]:
+    """Files that were opened for reading, and those written or moved to, checkpoints left out.
+
+    Written lines come before those that move what was written (see agent.files).
+    """
+    saved = {event.fields.get("path") for rank in ranks for event in rank.events_of("save")}
+    read: set[str] = set()
+    written: set[str] = set()
+    for letter, *paths in _rows(folder / FILES):
+        if letter == "r":
+            read.update(paths)
+        elif letter == "w":
+            written.update(paths)
+        elif letter == "m" and paths[0] in written and paths[0] not in saved:
+            written.add(paths[1])
+    return frozenset(read), frozenset(path for path in written if path not in saved)
+
+
+def _rows(path: Path) -> Iterator[list[str]]:
+    """The tab-separated lines of a file; none where there is no file."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return
+    yield from (line.split("\t") for line in text.splitlines() if "\t" in line)
 
 
 def _object(path: Path) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ckpt_doctor.errors import RecordingError
-from ckpt_doctor.facts.run import PARTS, HostSample, ProcessSample, SourceLine, Turn
+from ckpt_doctor.facts.run import PARTS, HostSample, LeftOver, ProcessSample, SourceLine, Turn
 from ckpt_doctor.probe.recording import RecordingWriter
 from ckpt_doctor.readers.recordings import is_recording, read_recording
 from tests.conftest import Record
@@ -101,6 +101,44 @@ def test_what_was_hashed(
     journal(writer.path, *(step(index, digest) for index, digest in enumerate(written)))
     steps = read_recording(writer.path).ranks[0].steps
     assert (list(steps.digests), steps.digest_source) == (read, source)
+
+
+def test_processes_that_were_left_behind(writer: RecordingWriter) -> None:
+    """They come back as the facts that they were, beside the samples."""
+    writer.add_left_overs(())
+    writer.add_sample(None, HOST)
+    left = LeftOver(7, "python train.py", 1.7e9, 100, holds_gpu=True)
+    writer.add_left_overs([left])
+    journal(writer.path, step(0))
+    run = read_recording(writer.path)
+    assert run.left_overs == (left,)
+    assert run.host == (HOST,)
+
+
+def test_files_that_were_read_and_written(writer: RecordingWriter) -> None:
+    """What is written and then moved has its new name; checkpoints are left out, under either name."""
+    lines = [
+        ("r", "/d/raw"),
+        ("w", "/d/cache.part"),
+        ("m", "/d/cache.part", "/d/cache"),
+        ("w", "/out/c.part"),
+        ("m", "/out/c.part", "/out/c.pt"),
+        ("m", "/elsewhere/old", "/elsewhere/new"),
+        ("v", "overwrite", "/d/raw"),
+    ]
+    (writer.path / "files.log").write_text("".join("\t".join(line) + "\n" for line in lines))
+    save = ["e", "save", 1.0, 0, 0.1, {"path": "/out/c.part"}]
+    journal(writer.path, step(0), save)
+    run = read_recording(writer.path)
+    assert run.read_files == {"/d/raw"}
+    assert run.written_files == {"/d/cache.part", "/d/cache"}
+
+
+def test_without_a_log_no_file_was_seen(writer: RecordingWriter) -> None:
+    """A plain recording watches none."""
+    journal(writer.path, step(0))
+    run = read_recording(writer.path)
+    assert (run.read_files, run.written_files) == (frozenset(), frozenset())
 
 
 def test_a_process_that_was_killed(writer: RecordingWriter) -> None:
