@@ -84,6 +84,6 @@ def test_without_fingerprints_nothing_is_said() -> None:
 
 def test_sizes_that_are_measured_are_no_settings() -> None:
     """Any two processes differ in them."""
-    sides = [{"memory.rss_bytes": size, "memory.gc_objects": size, "a": 1} for size in (10, 20)]
+    sides = [{"memory.rss_bytes": size, "memory.python_blocks": size, "a": 1} for size in (10, 20)]
     before, after = (_rank((3, side), (100, side)) for side in sides)  # type: ignore[arg-type]
     assert _keys(before, after) == {}

@@ -9,8 +9,9 @@ thresholds or a collector that is switched on again make them more frequent.
 How it is measured
 ------------------
 The collector's own callbacks time each pause in the training thread: that part of the step grew. What made
-it grow: pauses per step rose by ``PAUSES_RATIO`` and ``PAUSES``, or the objects that are tracked by
-``OBJECTS_RATIO`` and ``OBJECTS``. Pauses come in bursts, so the median step looks healthy.
+it grow: pauses per step rose by ``PAUSES_RATIO`` and ``PAUSES``; or the objects in memory (blocks that
+Python's allocator has in use) by ``OBJECTS_RATIO`` and ``OBJECTS``; or so many fewer of them are frozen.
+Pauses come in bursts, so the median step looks healthy.
 
 How to fix it
 -------------
@@ -20,7 +21,8 @@ How to fix it
 When it is wrong
 ----------------
 A run that makes more cycles has more to collect for a reason of its own: the line that grew tells. Pauses
-in loader workers are data wait. Objects in the permanent generation (``gc.freeze``) are not counted.
+in loader workers are data wait. Numbers and text are objects that no collection looks at for long, but they
+are counted too.
 """
 
 from __future__ import annotations
@@ -37,8 +39,8 @@ PAUSES = 0.01
 """... and at least so many more: one in a hundred steps can be a full collection."""
 OBJECTS_RATIO = 1.5
 """Growth of tracked objects that counts ..."""
-OBJECTS = 50_000.0
-"""... and at least so many more: importing torch makes some hundred thousand, within a few percent."""
+OBJECTS = 100_000.0
+"""... and at least so many more: importing torch makes several times that, within a few percent."""
 LINE_SHARE = 0.5
 """A line that grew by this part of the pauses is where they come from."""
 SETTINGS = ("enabled", "threshold")
@@ -54,7 +56,8 @@ def find(case: Case) -> Found | CannotTell | None:
     if not blame.is_slower(comparison, proven=True) or not blame.grew(comparison, PARTS):
         return None
     cost_s = blame.growth_s(comparison, PARTS)
-    oftener, more = _pauses_oftener(comparison), _objects_more(comparison)
+    oftener = _pauses_oftener(comparison)
+    more = _objects_more(comparison) or _thawed(comparison)
     lines = blame.grown_lines(comparison, LINE_SHARE * cost_s)[:1]
     return Found(
         severity=Severity.ERROR,
@@ -87,10 +90,18 @@ def _objects_more(comparison: Comparison) -> bool:
     return after >= OBJECTS_RATIO * before and after - before >= OBJECTS
 
 
+def _thawed(comparison: Comparison) -> bool:
+    """Whether objects that the collector was told to leave alone are its business again."""
+    before, after = _both(comparison, "memory.gc_frozen")
+    return before is not None and after is not None and before - after >= OBJECTS
+
+
 def _objects(comparison: Comparison) -> tuple[float | None, float | None]:
-    windows = (comparison.before, comparison.after)
-    before, after = (memory.at_end(window, "memory.gc_objects") for window in windows)
-    return before, after
+    return _both(comparison, "memory.python_blocks")
+
+
+def _both(comparison: Comparison, name: str) -> tuple[float | None, float | None]:
+    return memory.at_end(comparison.before, name), memory.at_end(comparison.after, name)
 
 
 def _why(comparison: Comparison) -> str:
@@ -100,7 +111,9 @@ def _why(comparison: Comparison) -> str:
     if _pauses_oftener(comparison) and pauses is not None:
         told.append(f"{units.number(pauses.after or 0)} per step, {units.number(pauses.before or 0)} before")
     if _objects_more(comparison):
-        told.append(f"{units.number(after or 0)} objects to go through, {units.number(before or 0)} before")
+        told.append(f"{units.number(after or 0)} objects in memory, {units.number(before or 0)} before")
+    if _thawed(comparison):
+        told.append("objects are not frozen any more")
     return f" ({'; '.join(told)})" if told else ""
 
 
@@ -116,7 +129,7 @@ def _remedy(*, oftener: bool) -> str:
 def _object_evidence(comparison: Comparison) -> tuple[Evidence, ...]:
     rows = zip(("before", "after"), _objects(comparison), strict=True)
     return tuple(
-        Evidence(f"objects tracked, {side}", value, None, "agent")
+        Evidence(f"objects in memory, {side}", value, None, "agent")
         for side, value in rows
         if value is not None
     )

@@ -78,11 +78,11 @@ def _named_paths(dataset: Any) -> Iterator[str]:
 
 def _mapped() -> Iterator[str]:
     """Files that are mapped into memory (sixth field of /proc/PID/maps)."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/self/maps").read_text("utf-8", "replace").splitlines():
+    with contextlib.suppress(OSError), open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
+        for line in file:
             fields = line.split(None, 5)
             if len(fields) == 6:
-                yield fields[5]
+                yield fields[5].rstrip("\n")
 
 
 def _open_for_reading() -> Iterator[str]:

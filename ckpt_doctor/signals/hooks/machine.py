@@ -42,11 +42,11 @@ def _memory_gib() -> int | None:
 def _field(path: str, name: str) -> str | None:
     """The first value of a file of ``name : value`` lines."""
     try:
-        lines = Path(path).read_text("utf-8", "replace").splitlines()
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = (line.partition(":") for line in file)
+            return next((value.strip() for key, _, value in lines if key.strip() == name), None)
     except OSError:
         return None
-    values = (line.partition(":")[2].strip() for line in lines if line.partition(":")[0].strip() == name)
-    return next(values, None)
 
 
 def _first_line(path: str) -> str | None:

@@ -11,7 +11,7 @@ from ckpt_doctor.checks.verdict import decide
 from ckpt_doctor.facts.report import Confidence, Location, Side
 from tests.builders import COUNTERS, PARTS, VALUES, control, make_case, make_run, noisy, one, resumed
 
-OBJECTS = "memory.gc_objects"
+OBJECTS = "memory.python_blocks"
 NONE: dict[str, Any] = {"parts": {"gc": 0.0}, "counters": {"gc_pauses": 0}, "values": {OBJECTS: 200_000}}
 EVERY_TENTH = [0.05 if i % 10 == 0 else 0.0 for i in range(200)]
 
@@ -66,3 +66,13 @@ def test_more_objects_without_longer_pauses_are_not_blamed() -> None:
         values={OBJECTS: 2_000_000},
     )
     assert [f.code for f in judge(make_case(control(**NONE), after))[0]] == ["CMP319"]
+
+
+def test_objects_that_are_not_frozen_any_more_are_gone_through_again() -> None:
+    """The first run froze what it had set up; the resumed one forgot."""
+    usual: dict[str, Any] = {"counters": {"gc_pauses": 0.1}}
+    before = control(parts={"gc": 0.001}, values={OBJECTS: 900_000, "memory.gc_frozen": 500_000}, **usual)
+    after = resumed(0.015, parts={"gc": 0.006}, values={OBJECTS: 900_000, "memory.gc_frozen": 0}, **usual)
+    found = one(judge(make_case(before, after))[0], "CMP314")
+    assert found.confidence is Confidence.CONFIRMED
+    assert "not frozen" in found.summary
