@@ -53,11 +53,12 @@ def _without_template(after: RunMeta) -> tuple[str, ...]:
     if not isinstance(template, str):
         return after.command
     try:
-        words = [word.replace("{checkpoint}", after.checkpoint or "") for word in shlex.split(template)]
+        patterns = [re.escape(word).replace(r"\{checkpoint\}", ".*") for word in shlex.split(template)]
     except ValueError:
         return after.command
-    end = len(after.command) - len(words)
-    return after.command[:end] if list(after.command[end:]) == words else after.command
+    end = len(after.command) - len(patterns)
+    appended = zip(patterns, after.command[end:], strict=False)
+    return after.command[:end] if all(re.fullmatch(*pair) for pair in appended) else after.command
 
 
 def _options(command: Sequence[str]) -> Mapping[str, str]:

@@ -14,10 +14,10 @@ def _run(run: RunRecord, read: set[str], written: set[str]) -> RunRecord:
 
 
 def test_a_cache_that_the_control_found_and_the_resumed_run_makes() -> None:
-    """Under the same name, or under a new one that the resumed run reads itself."""
-    before = _run(control(), {"/d/raw", "/d/cache"}, {"/out/log"})
-    after = _run(resumed(), {"/d/raw", "/d/new"}, {"/d/cache", "/d/new", "/out/other"})
-    assert rewritten_files(before, after) == ("/d/cache", "/d/new")
+    """Under the same name, or under a new one beside the old one that the resumed run reads itself."""
+    before = _run(control(), {"/d/raw.bin", "/d/cache.npy"}, {"/out/log"})
+    after = _run(resumed(), {"/d/raw.bin", "/d/new.npy"}, {"/d/cache.npy", "/d/new.npy", "/out/other"})
+    assert rewritten_files(before, after) == ("/d/cache.npy", "/d/new.npy")
 
 
 def test_what_the_control_writes_as_well_is_not_made_again() -> None:
@@ -26,8 +26,14 @@ def test_what_the_control_writes_as_well_is_not_made_again() -> None:
     assert rewritten_files(_run(control(), both, both), _run(resumed(), both, both)) == ()
 
 
+def test_a_folder_of_its_own_is_no_cache() -> None:
+    """What a run puts aside for itself, and what lies beside other kinds of files."""
+    own = {"/tmp/of-this-run/a.npy", "/d/state.json"}
+    assert rewritten_files(_run(control(), {"/d/raw.bin"}, set()), _run(resumed(), own, own)) == ()
+
+
 def test_compiled_code_is_another_matter() -> None:
     """Wherever its folder is."""
-    paths = {"/tmp/torchinductor_me/a.py.bin", "/fast/compiled/b"}
+    paths = {"/tmp/torchinductor_me/a.bin", "/fast/compiled/b"}
     after = resumed(values={"env.TORCHINDUCTOR_CACHE_DIR": "/fast/compiled"})
-    assert rewritten_files(control(), _run(after, paths, paths)) == ()
+    assert rewritten_files(_run(control(), paths, set()), _run(after, paths, paths)) == ()
