@@ -10,9 +10,9 @@ How it is measured
 ------------------
 Once: the resumed run wrote files that are read, where the control only read them or others of their kind in
 the same folder, and its start took ``blame.ONE_TIME_S`` and ``blame.ONE_TIME_RATIO`` longer, imports,
-loading, workers and compilation left out. In each step: data wait grew, at least ``WORKING_SHARE`` of it as CPU time, no other mechanism of the
-data side moved, and lines of the user's own that the control hardly runs (``NEW_SHARE`` of their time)
-make up ``WORKING_SHARE`` of the growth, or files were written again.
+loading, workers and compilation left out. In each step: data wait grew, at least ``WORKING_SHARE`` of it as
+CPU time, no other mechanism of the data side moved, and lines of the user's own that the control hardly
+runs (``NEW_SHARE`` of their time) make up ``WORKING_SHARE`` of the growth, or files were written again.
 
 How to fix it
 -------------
