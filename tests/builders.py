@@ -186,11 +186,13 @@ def resumed(
     count: int = RESUMED_STEPS,
     seed: int = 2,
     stalls: Mapping[int, float] | None = None,
+    longer: Sequence[float] | None = None,
     **changes: Any,
 ) -> RunRecord:
     """The ordinary resumed run, equal to the control but for ``changes``.
 
-    ``stalls`` are seconds of data wait that some steps take beyond the others.
+    ``stalls`` are seconds of data wait that some steps take beyond the others, ``longer`` seconds that each
+    step takes beyond that, in the rest of it.
     """
     settings = _settings([str(i + SAVED_AT) for i in range(count)], changes)
     times = noisy(mean_s, count, seed=seed)
@@ -199,6 +201,8 @@ def resumed(
         times = [t + stalls.get(i, 0.0) for i, t in enumerate(times)]
         waited = [wait + stalls.get(i, 0.0) for i, wait in enumerate(waits)]
         settings["parts"] = {**settings["parts"], "data_wait": waited}
+    if longer:
+        times = [t + more for t, more in zip(times, longer, strict=True)]
     return make_run(times, arm="after", **settings)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from itertools import pairwise
+from statistics import fmean
 
 from ckpt_doctor.checks import blame
 from ckpt_doctor.facts.comparison import Comparison, FingerprintChange, Window
@@ -52,6 +54,27 @@ def restart_s(comparison: Comparison) -> float:
     return _restart_s(comparison.after) - _restart_s(comparison.before)
 
 
+def after_starts_s(comparison: Comparison) -> float:
+    """Seconds per step that the resumed run loses outside the loader, in the steps that follow worker starts.
+
+    A fork makes each page that the training writes next be copied first, and workers that fill their
+    queues want the CPU. What the first half of the steps between two starts takes longer than the second
+    half, and no more than these parts grew, is the starts' doing.
+    """
+    window = comparison.after
+    starts = sorted({event.step for event in window.events_within("worker_start")})
+    near, far = [], []
+    for first, following in pairwise([*starts, window.last]):
+        middle = (first + following + 1) // 2
+        near += [_busy_s(window, i) for i in range(first, middle)]
+        far += [_busy_s(window, i) for i in range(middle, following)]
+    if not near or not far:
+        return 0.0
+    excess_s = (fmean(near) - fmean(far)) * len(near) / (len(near) + len(far))
+    others = [part.part for part in comparison.budget if part.part != "data_wait"]
+    return max(0.0, min(excess_s, blame.growth_s(comparison, others)))
+
+
 def snapshots_more(comparison: Comparison) -> bool:
     """Whether the state of a stateful loader is put together more often."""
     return bool(blame.moved(comparison.counter("snapshots"), ratio=SNAPSHOTS_RATIO, least=SNAPSHOTS))
@@ -93,6 +116,12 @@ def _restart_s(window: Window) -> float:
     steps = {event.step for event in starts}
     first_batches = [e for e in window.events_within("first_batch") if e.step in steps]
     return math.fsum(e.duration_s or 0.0 for e in (*starts, *first_batches)) / window.steps
+
+
+def _busy_s(window: Window, step: int) -> float:
+    """Time of a step outside the loader."""
+    steps = window.rank.steps
+    return steps.step_s(step) - steps.parts["data_wait"][step]
 
 
 def _is_loader(key: str) -> bool:

@@ -10,7 +10,9 @@ How it is measured
 ------------------
 Worker starts within the window: at least ``loading.RESTARTS`` more than in the control's and
 ``loading.RESTART_RATIO`` times as many per step, and data wait grew. The cost is that of the starts and
-of the first batches after them; all of the growth, where nothing else on the data side moved.
+of the first batches after them; all of the growth, where nothing else on the data side moved. Added to it
+is what the first half of the steps between two starts takes longer, outside the loader, than the second
+half: after a fork every page that the training writes is copied first, and the new workers want the CPU.
 
 How to fix it
 -------------
@@ -29,6 +31,9 @@ from ckpt_doctor.checks import blame, loading
 from ckpt_doctor.facts.comparison import Comparison, Shape
 from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Evidence, Found, Location, Severity, Side
 
+NEEDS = ("worker_start",)
+"""Traces with stacks show the starts of processes, too."""
+
 
 def find(case: Case) -> Found | CannotTell | None:
     """Judge the worker starts of both windows."""
@@ -42,6 +47,7 @@ def find(case: Case) -> Found | CannotTell | None:
     if not blame.is_slower(comparison, proven=True) or not blame.grew(comparison, ("data_wait",)):
         return None
     cost_s = _cost_s(comparison)
+    later_s = loading.after_starts_s(comparison)
     starts = comparison.after.events_within("worker_start")
     lines = loading.user_lines(starts)
     return Found(
@@ -56,6 +62,7 @@ def find(case: Case) -> Found | CannotTell | None:
             Evidence("worker starts in the window, after", _starts(comparison, after=True), None, "agent"),
             Evidence("time of starts and first batches", loading.restart_s(comparison), "s/step", "agent"),
             *blame.part_evidence(comparison, ("data_wait",)),
+            Evidence("steps after a start, outside the loader", later_s, "s/step", "agent"),
         ),
         confidence=Confidence.CONFIRMED,
         share_ratio=blame.share_ratio(comparison, cost_s),
@@ -68,8 +75,8 @@ def find(case: Case) -> Found | CannotTell | None:
 def _cost_s(comparison: Comparison) -> float:
     grown_s = blame.growth_s(comparison, ("data_wait",))
     if loading.reads_more(comparison) or loading.poorer_arguments(comparison):
-        return min(grown_s, loading.restart_s(comparison))
-    return grown_s
+        grown_s = min(grown_s, loading.restart_s(comparison))
+    return grown_s + loading.after_starts_s(comparison)
 
 
 def _starts(comparison: Comparison, *, after: bool) -> int:

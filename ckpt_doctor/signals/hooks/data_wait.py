@@ -12,7 +12,7 @@ from ckpt_doctor.signals.contract import Recorder, Signal
 from ckpt_doctor.signals.hooks.loader import NUMBER
 
 SIGNALS = (
-    Signal("data_wait", "s", "data", "time in the loader's __next__, and in starting its workers"),
+    Signal("data_wait", "s", "data", "time in the loader's __next__, and in starting and ending its workers"),
     Signal("batches", "count", "work", "batches drawn from any loader"),
     Signal("elements", "count", "work", "tensor elements in those batches"),
     Signal("samples", "count", "work", "length of the first dimension of those batches"),

@@ -42,6 +42,7 @@ def install(recorder: Recorder, module: ModuleType) -> None:
     if module.__name__ == "torch.utils.data.dataloader":
         _introduce_loaders(recorder, module)
         recorder.wrap(module.DataLoader, "_get_iterator", _timed_start(recorder))
+        recorder.wrap(module._MultiProcessingDataLoaderIter, "_shutdown_workers", _timed_end(recorder))
     else:
         recorder.wrap(module.StatefulDataLoader, "_get_iterator", _timed_start(recorder))
 
@@ -102,6 +103,24 @@ def _timed_start(recorder: Recorder) -> Callable[[Callable[[Any], Any]], Callabl
             return iterator
 
         return get_iterator
+
+    return make
+
+
+def _timed_end(recorder: Recorder) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    """Time the end of the workers as waiting for data: a loop that drops its iterator early pays it there."""
+
+    def make(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def shutdown_workers(iterator: Any) -> Any:
+            if not recorder.in_training_thread():
+                return original(iterator)
+            recorder.push(DATA_WAIT)
+            try:
+                return original(iterator)
+            finally:
+                recorder.pop()
+
+        return shutdown_workers
 
     return make
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ckpt_doctor.checks.engine import judge
 from ckpt_doctor.facts.comparison import Shape
 from ckpt_doctor.facts.report import Location
-from tests.builders import RESUMED_STEPS, control, event, make_case, resumed
+from tests.builders import RESUMED_STEPS, control, event, make_case, one, resumed
 
 EACH_EPOCH = range(20, RESUMED_STEPS, 20)
 
@@ -30,3 +32,16 @@ def test_the_start_of_the_process_is_not_counted() -> None:
     """Workers have to start once."""
     after = resumed(events=[event("worker_start", 0, 0.5)])
     assert judge(make_case(control(), after))[0] == ()
+
+
+def test_the_steps_after_a_start_belong_to_it() -> None:
+    """What the training loses right after each fork is a cost of the start; what it loses anywhere is not."""
+    starts = [event("worker_start", i, 0.1) for i in EACH_EPOCH]
+    after_starts = [0.006 if i % 20 < 6 else 0.0 for i in range(RESUMED_STEPS)]
+    always = [0.006 * 6 / 20] * RESUMED_STEPS
+    stalls = dict.fromkeys(EACH_EPOCH, 0.1)
+    costs_s = []
+    for longer in (after_starts, always):
+        findings, _ = judge(make_case(control(), resumed(stalls=stalls, longer=longer, events=starts)))
+        costs_s.append(one(findings, "DAT204").delta_s or 0.0)
+    assert costs_s[0] - costs_s[1] == pytest.approx(0.006 * 6 / 20, rel=0.35)
