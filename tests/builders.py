@@ -154,6 +154,7 @@ SAMPLED: Mapping[str, Column] = {
     "run_queue_s": 0.0001,
     "minor_faults": 5,
     "major_faults": 0,
+    "pressure_memory_s": 0.0,
 }
 VALUES: Mapping[str, object] = {
     "threads.intra_op": 1,

@@ -91,7 +91,9 @@ def _lasting(comparison: Comparison) -> Found | None:
     shown = sum(line.delta_s for line in fresh) >= WORKING_SHARE * cost_s
     if not (shown or comparison.rewritten_files) or _moved_otherwise(comparison):
         return None
-    if _cpu_s(comparison) < WORKING_SHARE * cost_s:
+    # Lines are the process's own; files may be made by its workers.
+    spent_s = blame.cpu_growth_s(comparison) if shown else _tree_cpu_s(comparison)
+    if spent_s is None or spent_s < WORKING_SHARE * cost_s:
         return None
     lines = fresh if shown else ()
     return Found(
@@ -103,7 +105,7 @@ def _lasting(comparison: Comparison) -> Found | None:
         evidence=(
             *_file_evidence(comparison),
             *blame.part_evidence(comparison, ("data_wait",)),
-            Evidence("CPU time grew by", _cpu_s(comparison), "s/step", "/proc"),
+            Evidence("CPU time grew by", spent_s, "s/step", "getrusage" if shown else "/proc"),
             *blame.line_evidence(lines),
         ),
         confidence=Confidence.CONFIRMED if shown else Confidence.SUPPORTED,
@@ -129,11 +131,10 @@ def _first_step_cpu_s(comparison: Comparison) -> float | None:
     return None if spent[0] is None or spent[1] is None else spent[1] - spent[0]
 
 
-def _cpu_s(comparison: Comparison) -> float:
-    """CPU seconds per step that the process, or all processes of the run, used more."""
+def _tree_cpu_s(comparison: Comparison) -> float | None:
+    """CPU seconds per step that all processes of the run used more."""
     tree = comparison.counter("tree_cpu_s")
-    grown = (blame.cpu_growth_s(comparison), None if tree is None else tree.delta)
-    return max((value for value in grown if value is not None), default=0.0)
+    return None if tree is None else tree.delta
 
 
 def _new_lines(comparison: Comparison) -> tuple[LineDelta, ...]:

@@ -60,7 +60,7 @@ def test_forked_workers_show_it_by_their_memory() -> None:
     )
     starts = [[event("worker_start", 0, seconds)] for seconds in (0.2, 4.0)]
     case = make_case(control(values=small, events=starts[0]), resumed(values=large, events=starts[1]))
-    assert "1 GB -> 3 GB" in one(judge(case)[0], "DAT206").summary
+    assert "1.00 GB -> 3.00 GB" in one(judge(case)[0], "DAT206").summary
 
 
 def test_snapshots_that_have_grown_cost_every_batch() -> None:
@@ -71,7 +71,7 @@ def test_snapshots_that_have_grown_cost_every_batch() -> None:
     findings, _ = judge(case)
     found = one(findings, "DAT206")
     assert found.confidence is Confidence.CONFIRMED
-    assert "grown to 6 MB" in found.summary
+    assert "grown to 6.00 MB" in found.summary
     assert [f.code for f in findings] == ["DAT206"]
 
 
