@@ -10,6 +10,8 @@ from ckpt_doctor.facts.states import Presence, PresenceDetail, PresenceStatus, S
 
 SOURCE = "checkpoint"
 """Source of evidence that was read from a checkpoint."""
+SAVED = "could be saved"
+"""What the evidence of ``savings`` is called."""
 
 _SIGNS_OF_TRAINING = tuple(
     kind
@@ -70,6 +72,11 @@ def remedy(facts: CheckpointFacts, *kinds: StateKind) -> str:
     """The remedies of the framework for several states, each said once."""
     said = (presence(facts, kind).remedy for kind in kinds)
     return "; ".join(dict.fromkeys(text for text in said if text))
+
+
+def savings(size_bytes: int) -> tuple[Evidence, ...]:
+    """Evidence of how many bytes a copy does without in which this rule's finding is repaired."""
+    return (Evidence(SAVED, size_bytes, "bytes", SOURCE),) if size_bytes > 0 else ()
 
 
 def first_unknown(facts: CheckpointFacts, *kinds: StateKind) -> CannotTell | None:

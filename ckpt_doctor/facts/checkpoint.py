@@ -68,6 +68,9 @@ class OptimizerFacts:
     """State keys that this algorithm does not use."""
     notes: tuple[str, ...] = ()
     """How the accounting was done where it had to assume something."""
+    surplus_bytes: Mapping[str, int] = field(default_factory=dict)
+    """Bytes beyond the need by cause: ``wide`` dtypes, ``views`` of larger storages, ``dead`` state of
+    options that are off, ``unknown`` names, ``duplicates``, ``orphans``."""
 
     @property
     def bloat_ratio(self) -> float | None:

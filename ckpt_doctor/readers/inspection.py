@@ -10,6 +10,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from ckpt_doctor.errors import CheckpointError
 from ckpt_doctor.facts.checkpoint import CheckpointFacts, TensorEntry
@@ -40,6 +41,14 @@ _CHECKPOINT_NAME = (
 _PREFIXES = ("_orig_mod.", "module.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.")
 
 
+class Inspection(NamedTuple):
+    """A checkpoint as it was read, for those who go back to the places in its files."""
+
+    facts: CheckpointFacts
+    bundle: Bundle
+    found: Survey
+
+
 def read_checkpoint(path: str) -> CheckpointFacts:
     """Read one checkpoint file or folder.
 
@@ -52,13 +61,18 @@ def read_checkpoint(path: str) -> CheckpointFacts:
     Raises:
         CheckpointError: It cannot be read as a checkpoint.
     """
+    return look_into(path).facts
+
+
+def look_into(path: str) -> Inspection:
+    """Read one checkpoint, and keep what it was decoded to; see ``read_checkpoint``."""
     shown = clean(path, 4096)
     meter = Meter()
     try:
         with _collector_paused():
             store = store_of(path)
             budget = Budget()
-            return _facts(_open(store, path, budget, meter), budget, meter)
+            return _inspect(_open(store, path, budget, meter), budget, meter)
     except Malformed as error:
         raise CheckpointError(f"{shown}: {error.why}", hint=error.hint) from error
     except RecursionError as error:
@@ -174,8 +188,12 @@ def _open_document(
             source.close()
 
 
-def _facts(bundle: Bundle, budget: Budget, meter: Meter) -> CheckpointFacts:
+def _inspect(bundle: Bundle, budget: Budget, meter: Meter) -> Inspection:
     found = survey(bundle, budget)
+    return Inspection(_facts(bundle, found, budget, meter), bundle, found)
+
+
+def _facts(bundle: Bundle, found: Survey, budget: Budget, meter: Meter) -> CheckpointFacts:
     layout = layout_of(bundle)
     states = layout.states(bundle, found)
     models = [find for find in found.of(StateKind.MODEL) if find.is_there]

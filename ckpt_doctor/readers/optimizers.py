@@ -4,6 +4,7 @@ Expected bytes = sum over entries of (elements of the parameter x item size) for
 that has the parameter's shape, plus what scalars and factors take. The item size is that of the
 parameter; 32 bits are granted to parameters of 16 bits, since several optimizers keep them so.
 State bytes are those of the distinct storages, so that a view of a large buffer weighs all of it.
+What is beyond the need is told apart by its cause (``Surplus``).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ckpt_doctor.facts.checkpoint import OptimizerFacts, ParamGroupFacts
 from ckpt_doctor.readers.algorithms import Algorithm, recognise
@@ -24,6 +26,11 @@ Shape = tuple[int, ...]
 _MAX_OPTIONS = 64
 _MAX_NAMED = 20
 _WRAPPERS = ("module.", "_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.")
+_NARROWER = {"float64": ("float32", 32), "complex128": ("complex64", 64)}
+"""The dtype that does where no more than so many bits of an element are needed."""
+_NEEDED = "needed"
+_CAUSES = (_NEEDED, "unknown", "dead", "duplicates", "orphans")
+"""Why a storage is there; where several causes share one, the first of them counts."""
 
 
 @dataclass(eq=False, repr=False)
@@ -61,9 +68,33 @@ def strip_wrappers(name: str) -> str:
     return name
 
 
+class Surplus(NamedTuple):
+    """What of an optimizer's state is beyond its need, by the ids and names of its state dict."""
+
+    unlisted: tuple[Node, ...]
+    """Ids with state that no group lists."""
+    strangers: tuple[Node, ...]
+    """Ids whose parameter is nowhere in the file."""
+    repeated: tuple[Node, ...]
+    """Ids that the groups list more than once."""
+    twins: tuple[Node, ...]
+    """Ids beyond the number of the model's parameters of their shape."""
+    dead: tuple[str, ...]
+    """Names of state that belongs to an option that is off."""
+    unknown: tuple[str, ...]
+    """Names of state that this algorithm does not use."""
+    wide: Mapping[tuple[Node, str], str]
+    """The dtype that does, by id and name."""
+
+
 def account(optimizer: Find, parameters: Parameters) -> OptimizerFacts:
     """The facts of one optimizer; figures stay None where its state is of unknown make."""
     return _Account(optimizer, parameters).facts()
+
+
+def surplus(optimizer: Find, found: Survey, optimizers: list[Find], models: list[Find]) -> Surplus:
+    """What of one optimizer's state is beyond its need."""
+    return _Account(optimizer, _parameters(found, optimizers, models)).surplus()
 
 
 def account_all(
@@ -76,14 +107,20 @@ def account_all(
     """
     if not optimizers:
         return ()
-    parameters = parameters_of(models)
-    own = {id(tensor) for optimizer in optimizers for _, tensor in tensors_below(optimizer.node)}
-    parameters.shapes = {tensor.shape for _, _, tensor in found.tensors if id(tensor) not in own}
+    parameters = _parameters(found, optimizers, models)
     facts = []
     for optimizer in optimizers:
         budget.check_time()
         facts.append(account(optimizer, parameters))
     return tuple(facts)
+
+
+def _parameters(found: Survey, optimizers: list[Find], models: list[Find]) -> Parameters:
+    """The tensors of all models, with the shapes of all that belongs to no optimizer."""
+    parameters = parameters_of(models)
+    own = {id(tensor) for optimizer in optimizers for _, tensor in tensors_below(optimizer.node)}
+    parameters.shapes = {tensor.shape for _, _, tensor in found.tensors if id(tensor) not in own}
+    return parameters
 
 
 class _Account:
@@ -100,34 +137,55 @@ class _Account:
         self.algorithm = self._algorithm()
         full = self.algorithm.full if self.algorithm is not None else None
         self.shapes = {id_: self._shape(id_, entry, full) for id_, entry in self.entries.items()}
+        listed = {str(id_) for group in self.groups for id_ in _ids(group)}
+        self.unlisted = [id_ for id_ in self.entries if listed and str(show_key(id_)) not in listed]
+        self.twins = self._twins()
+        orphans = set(self.unlisted)
+        self.strangers = [id_ for id_ in self._strangers() if id_ not in orphans]
+        self.unwanted = {
+            **dict.fromkeys(self.twins, "duplicates"),
+            **dict.fromkeys([*self.unlisted, *self.strangers], "orphans"),
+        }
 
     def facts(self) -> OptimizerFacts:
-        listed = {str(id_) for group in self.groups for id_ in _ids(group)}
-        orphans = [key for key in self.entries if listed and str(show_key(key)) not in listed]
-        surplus = self._surplus()
-        known_orphans = set(orphans)
-        strangers = [id_ for id_ in self._strangers() if id_ not in known_orphans]
-        expected, extra = self._expected({*known_orphans, *surplus, *strangers})
+        expected, extra = self._expected()
         storages = {s.key: s for tensor in self.tensors for s in tensor.storages()}
-        if surplus:
-            self.notes.append(f"{len(surplus)} entries are more than the model has parameters of their shape")
-        if strangers:
-            self.notes.append(f"{len(strangers)} entries are of a shape that no other tensor of the file has")
+        state_bytes = sum(storage.size_bytes for storage in storages.values())
+        for ids, why in (
+            (self.twins, "are more than the model has parameters of their shape"),
+            (self.strangers, "are of a shape that no other tensor of the file has"),
+        ):
+            if ids:
+                self.notes.append(f"{len(ids)} entries {why}")
         return OptimizerFacts(
             where=self.where,
             algorithm=self.algorithm.name if self.algorithm else None,
             groups=tuple(_group_facts(group) for group in self.groups),
             entries=len(self.entries),
-            state_bytes=sum(storage.size_bytes for storage in storages.values()),
+            state_bytes=state_bytes,
             expected_bytes=expected,
             dtypes=_sum_by((t.dtype, t.size_bytes) for t in self.tensors),
             devices=_sum_by((s.device, s.size_bytes) for s in storages.values() if s.device is not None),
             parameter_dtypes=tuple(sorted(self._matched_dtypes())),
             step_devices=self._step_devices(),
-            orphans=_shown([*orphans, *strangers]),
-            duplicates=_shown([*self.duplicates, *surplus]),
+            orphans=_shown([*self.unlisted, *self.strangers]),
+            duplicates=_shown([*self.duplicates, *self.twins]),
             extra_keys=tuple(sorted(clean(name, 80) for name in extra))[:_MAX_NAMED],
             notes=tuple(self.notes),
+            surplus_bytes=self._surplus_bytes(expected) if state_bytes != expected else {},
+        )
+
+    def surplus(self) -> Surplus:
+        names = {name for entry in self.entries.values() for name in entry if isinstance(name, str)}
+        known = self.algorithm.names if self.algorithm is not None else names
+        return Surplus(
+            unlisted=tuple(self.unlisted),
+            strangers=tuple(self.strangers),
+            repeated=tuple(self.duplicates),
+            twins=tuple(self.twins),
+            dead=tuple(sorted(name for name in names if self._is_dead(name))),
+            unknown=tuple(sorted(names - known)),
+            wide=self._wide(),
         )
 
     def _names_by_id(self) -> dict[Node, str]:
@@ -167,7 +225,7 @@ class _Account:
                     widest = shape
         return widest
 
-    def _surplus(self) -> list[Node]:
+    def _twins(self) -> list[Node]:
         """Entries beyond the number of the model's parameters of their shape.
 
         They are named only where the state matches the model's shapes throughout; an optimizer over
@@ -176,14 +234,14 @@ class _Account:
         left = self.parameters.count.copy()
         if not left or any(shape not in left for shape in self.shapes.values() if shape is not None):
             return []
-        surplus = []
+        twins = []
         for id_, shape in self.shapes.items():
             if shape is None:
                 continue
             left[shape] -= 1
             if left[shape] < 0:
-                surplus.append(id_)
-        return surplus
+                twins.append(id_)
+        return twins
 
     def _strangers(self) -> list[Node]:
         """Entries whose parameter is nowhere in the file: no other tensor has their shape.
@@ -213,7 +271,7 @@ class _Account:
                 devices.add(step.storage.device)
         return tuple(sorted(devices))
 
-    def _expected(self, unwanted: set[Node]) -> tuple[int | None, set[str]]:
+    def _expected(self) -> tuple[int | None, set[str]]:
         """Bytes that the algorithm needs for the entries that belong here, and the names it does not know."""
         algorithm = self.algorithm
         if algorithm is None:
@@ -229,7 +287,7 @@ class _Account:
             for name, value in entry.items():
                 if not isinstance(name, str) or name not in algorithm.names:
                     extra.add(str(show_key(name)))
-                elif id_ not in unwanted and not self._is_dead(name):
+                elif id_ not in self.unwanted and not self._is_dead(name):
                     total += self._needed_by(value, name in algorithm.full, shape, dtype, counted)
         if not self.parameters.count:
             self.notes.append("no model beside it: parameter sizes are taken from the state itself")
@@ -248,6 +306,52 @@ class _Account:
                 total += _needed(tensor, is_full, shape, dtype)
             counted |= keys
         return total
+
+    def _surplus_bytes(self, expected: int | None) -> Mapping[str, int]:
+        """Bytes beyond the need by cause; a storage that something needed shares is no surplus."""
+        sizes: dict[str, int] = {}
+        causes: dict[str, str] = {}
+        held_bytes = 0
+        for id_, entry in self.entries.items():
+            for name, value in entry.items():
+                cause = self._cause(id_, name)
+                for _, tensor in tensors_below(value):
+                    held_bytes += tensor.size_bytes if cause == _NEEDED else 0
+                    for storage in tensor.storages():
+                        sizes[storage.key] = storage.size_bytes
+                        causes[storage.key] = min(cause, causes.get(storage.key, cause), key=_CAUSES.index)
+        total = _sum_by((causes[key], size) for key, size in sizes.items())
+        found = {cause: total.get(cause, 0) for cause in _CAUSES[1:]}
+        if expected is not None:
+            found |= {"wide": held_bytes - expected, "views": total.get(_NEEDED, 0) - held_bytes}
+        return {cause: size for cause, size in found.items() if size > 0}
+
+    def _cause(self, id_: Node, name: Node) -> str:
+        """Why a piece of state is there: it is needed, or what makes it surplus."""
+        if id_ in self.unwanted:
+            return self.unwanted[id_]
+        if self.algorithm is None:
+            return _NEEDED
+        if not isinstance(name, str) or name not in self.algorithm.names:
+            return "unknown"
+        return "dead" if self._is_dead(name) else _NEEDED
+
+    def _wide(self) -> Mapping[tuple[Node, str], str]:
+        """The dtype that does for each needed piece of state that is wider than its parameter asks for."""
+        if self.algorithm is None:
+            return {}
+        wide: dict[tuple[Node, str], str] = {}
+        for id_, entry in self.entries.items():
+            shape = self.shapes[id_]
+            dtype = self._parameter_dtype(id_, shape)
+            for name, value in entry.items():
+                if not isinstance(value, Tensor) or value.dtype not in _NARROWER or not value.shape:
+                    continue
+                narrower, bits = _NARROWER[value.dtype]
+                needed = _needed(value, name in self.algorithm.full, shape, dtype)
+                if self._cause(id_, name) == _NEEDED and 8 * needed <= bits * value.numel:
+                    wide[id_, name] = narrower
+        return wide
 
     def _is_dead(self, name: str) -> bool:
         """Whether state belongs to an option that is off: ``max_exp_avg_sq`` with ``amsgrad=False``."""

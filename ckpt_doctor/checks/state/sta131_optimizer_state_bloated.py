@@ -17,7 +17,7 @@ How to fix it
 -------------
 The cause is in the evidence. float64: build the optimizer under the float32 default dtype and cast
 the state back. Views: ``.clone()`` the state before saving. Orphans and extra keys: delete them from
-``state``. Dead ``max_exp_avg_sq``: delete it, or switch amsgrad on.
+``state``. Dead ``max_exp_avg_sq``: delete it, or switch amsgrad on. ``ckpt-doctor treat`` does it in a copy.
 
 When it is wrong
 ----------------
@@ -27,7 +27,7 @@ is not recognised is not judged.
 
 from __future__ import annotations
 
-from ckpt_doctor.checks.checkpoints import SOURCE
+from ckpt_doctor.checks.checkpoints import SOURCE, savings
 from ckpt_doctor.facts.checkpoint import CheckpointFacts, OptimizerFacts
 from ckpt_doctor.facts.report import CannotTell, Case, Evidence, Found, Severity, Side
 from ckpt_doctor.facts.shape import Shape
@@ -37,6 +37,8 @@ WARNING_RATIO = 1.3
 ERROR_RATIO = 1.5
 """One useless buffer beside two: the first step that is heavier by half."""
 WIDE = ("float64", "complex128")
+CAUSES = ("wide", "views", "dead")
+"""What a repair of this rule takes off; orphans and duplicates are STA132's."""
 
 
 def find(case: Case) -> tuple[Found, ...] | CannotTell | None:
@@ -69,6 +71,7 @@ def _judge(facts: CheckpointFacts, optimizer: OptimizerFacts) -> Found | None:
         evidence=(
             Evidence(f"state of {optimizer.where}", optimizer.state_bytes, "bytes", SOURCE),
             Evidence("needed for these parameters", optimizer.expected_bytes, "bytes", SOURCE),
+            *savings(sum(optimizer.surplus_bytes.get(cause, 0) for cause in CAUSES)),
             *(
                 Evidence(f"state in {name}", size, "bytes", SOURCE)
                 for name, size in sorted(optimizer.dtypes.items())

@@ -13,7 +13,7 @@ and the shapes of the state with the model's parameters where a model lies besid
 How to fix it
 -------------
 Build the parameter groups exactly as the first run did before ``load_state_dict``, and delete entries
-whose id no group lists.
+whose id no group lists. ``ckpt-doctor treat`` drops them from a copy.
 
 When it is wrong
 ----------------
@@ -22,12 +22,13 @@ When the optimizer's parameters belong to modules whose weights are not in this 
 
 from __future__ import annotations
 
-from ckpt_doctor.checks.checkpoints import SOURCE
+from ckpt_doctor.checks.checkpoints import SOURCE, savings
 from ckpt_doctor.facts.checkpoint import CheckpointFacts, OptimizerFacts
 from ckpt_doctor.facts.report import Case, Evidence, Found, Severity, Side
 
 SHOWN = 5
 """Ids that are named in the evidence."""
+CAUSES = ("orphans", "duplicates")
 
 
 def find(case: Case) -> tuple[Found, ...] | None:
@@ -55,6 +56,7 @@ def _judge(facts: CheckpointFacts, optimizer: OptimizerFacts) -> Found | None:
         evidence=(
             Evidence("entries with state", optimizer.entries, None, SOURCE),
             Evidence("parameters in the groups", sum(g.parameters for g in optimizer.groups), None, SOURCE),
+            *savings(sum(optimizer.surplus_bytes.get(cause, 0) for cause in CAUSES)),
             *(Evidence("orphaned id", each, None, SOURCE) for each in optimizer.orphans[:SHOWN]),
             *(Evidence("duplicated id", each, None, SOURCE) for each in optimizer.duplicates[:SHOWN]),
         ),

@@ -13,7 +13,7 @@ only a measurement (CMP307) shows whether it costs time here.
 How to fix it
 -------------
 Move them back after loading (``state["step"] = state["step"].cpu()``), load with
-``map_location="cpu"``, or set ``capturable=True``.
+``map_location="cpu"``, or set ``capturable=True``. ``ckpt-doctor treat`` moves them in a copy.
 
 When it is wrong
 ----------------

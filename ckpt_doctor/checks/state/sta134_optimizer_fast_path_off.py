@@ -16,7 +16,7 @@ beside ``foreach`` None or True still takes the foreach path: neither is a findi
 How to fix it
 -------------
 Set the flags after loading: ``for group in optimizer.param_groups: group["foreach"] = None``, or
-``group["fused"] = True``.
+``group["fused"] = True``. ``ckpt-doctor treat`` sets ``foreach`` in a copy.
 
 When it is wrong
 ----------------

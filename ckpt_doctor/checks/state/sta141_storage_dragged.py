@@ -13,7 +13,7 @@ of surplus it is a warning: alignment and padding of flat parameters stay far be
 
 How to fix it
 -------------
-``tensor.clone()`` before saving.
+``tensor.clone()`` before saving. ``ckpt-doctor treat`` cuts the storages in a copy.
 
 When it is wrong
 ----------------
@@ -22,7 +22,7 @@ When the storage is shared with tensors that are saved in another file.
 
 from __future__ import annotations
 
-from ckpt_doctor.checks.checkpoints import SOURCE
+from ckpt_doctor.checks.checkpoints import SOURCE, savings
 from ckpt_doctor.facts.checkpoint import CheckpointFacts, TensorEntry
 from ckpt_doctor.facts.report import Case, Evidence, Found, Severity, Side
 
@@ -51,6 +51,7 @@ def _judge(facts: CheckpointFacts) -> Found | None:
         remedy="clone() views before saving them",
         evidence=(
             Evidence("bytes of all storages", total, "bytes", SOURCE),
+            *savings(extra),
             *(
                 Evidence(f"not covered in the storage of {key}", size, "bytes", SOURCE)
                 for key, size in surplus[:SHOWN]

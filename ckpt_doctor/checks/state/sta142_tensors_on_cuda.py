@@ -11,7 +11,8 @@ The device of each storage, as the file records it.
 
 How to fix it
 -------------
-``torch.load(path, map_location="cpu")``, or the rank's own device.
+``torch.load(path, map_location="cpu")``, or the rank's own device. ``ckpt-doctor treat`` places a copy on the
+CPU.
 
 When it is wrong
 ----------------

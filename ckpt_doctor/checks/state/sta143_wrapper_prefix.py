@@ -13,6 +13,7 @@ The names of the model's tensors.
 How to fix it
 -------------
 Save the inner module's state: ``getattr(model, "_orig_mod", model).state_dict()``, ``model.module``.
+``ckpt-doctor treat`` strips the prefixes in a copy.
 
 When it is wrong
 ----------------

@@ -13,7 +13,8 @@ their steps: bytes by top-level key that grow by half and by 1 MiB from the firs
 
 How to fix it
 -------------
-Keep histories out of the checkpoint: write them to a log, or keep the last few values.
+Keep histories out of the checkpoint: write them to a log, or keep the last few values, as ``ckpt-doctor
+treat`` does in a copy.
 
 When it is wrong
 ----------------
