@@ -15,7 +15,8 @@ import pytest
 
 from ckpt_doctor.errors import CkptDoctorError, InputError, ScriptError, UsageError
 from ckpt_doctor.facts.run import RunRecord
-from ckpt_doctor.probe.experiment import ProbeOutcome, run
+from ckpt_doctor.facts.treatment import PutBack, Trial
+from ckpt_doctor.probe.experiment import START_STEPS, Choose, ProbeOutcome, run
 from ckpt_doctor.probe.request import ProbeRequest
 from ckpt_doctor.readers.recordings import read_recording
 from tests.recorded import check_parts
@@ -35,6 +36,8 @@ if fault == "exit":
 if fault == "settings":
     names = ("OMP_NUM_THREADS", "MALLOC_TRIM_THRESHOLD_", "PET_MASTER_PORT", "CKPT_DOCTOR_RECORDING")
     sys.exit(str([os.environ.get(name) for name in names]))
+if fault == "fragile" and "MALLOC_ARENA_MAX" in os.environ:
+    sys.exit(9)
 if fault == "hang":
     while True:
         pass
@@ -110,10 +113,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def probe(folder: Path, nothing_left: None) -> Probe:
     """Probe the script, with short turns; no process is left, whatever happens."""
 
-    def call(*arguments: str, **request: Any) -> ProbeOutcome:
+    def call(*arguments: str, choose: Choose | None = None, **request: Any) -> ProbeOutcome:
         command = (sys.executable, "train.py", *arguments)
         short: dict[str, Any] = {"turns": 2, "turn_s": 0.05, "budget_s": 20.0, "stacks": False, "steps": 200}
-        return run(ProbeRequest(command=command, **{**short, **request}), lambda what, done: None)
+        asked = ProbeRequest(command=command, **{**short, **request})
+        return run(asked, lambda what, done: None, choose)
 
     return call
 
@@ -128,15 +132,15 @@ def refusal(probe: Probe, kind: type[CkptDoctorError], *arguments: str, **reques
     return refused.value
 
 
-def records(outcome: ProbeOutcome) -> tuple[RunRecord, RunRecord]:
-    """Both recordings of a probe that went well, which are whole."""
+def records(outcome: ProbeOutcome, *, ended: bool = True) -> tuple[RunRecord, RunRecord]:
+    """Both recordings of a probe that went well, which are whole, also while the runs are held."""
     before, after = read_recording(outcome.before), read_recording(outcome.after)
     for record, arm in ((before, "before"), (after, "after")):
         assert record.meta.complete
         assert record.meta.arm == arm
         assert record.meta.checkpoint == str(outcome.checkpoint)
         assert len(record.ranks) == 1
-        assert not list(outcome.before.parent.rglob("control-*"))
+        assert bool(list(outcome.before.parent.rglob("control-*"))) != ended
         check_parts(record.ranks[0].steps)
     return before, after
 
@@ -204,7 +208,10 @@ def test_two_resumes_in_a_row(probe: Probe) -> None:
     assert (before.meta.origin_step, after.meta.origin_step) == (12, 0)
     assert steps_of(after) >= 8
     between = read_recording(outcome.after.parent / "between-1")
-    assert (between.meta.ended_by, steps_of(between)) == ("doctor", 6)
+    assert (between.meta.ended_by, steps_of(between)) == (
+        "doctor",
+        7,
+    )  # held at the end of the step of its save
     alone = [turn for turn in before.turns if turn.phase == "alone"]
     assert len(alone) == 2
     assert all(first.t_end_s <= second.t_start_s for first, second in pairwise(before.turns))
@@ -356,3 +363,67 @@ def test_two_runs_that_take_turns(probe: Probe) -> None:
             for start, end in zip(steps.t_start_s, steps.t_end_s, strict=True)
         ]
         assert all(in_a_turn[1:])
+
+
+def trial(code: str, *, is_lasting: bool = True, warm: bool = False, **environment: str) -> Trial:
+    """A trial that puts back nothing but variables, and the page cache where that is wanted."""
+    put_back = PutBack(what="something", environment=environment, warm=warm)
+    return Trial(code=code, is_lasting=is_lasting, put_back=put_back, cannot="Nothing.")
+
+
+def test_causes_that_are_taken_away(probe: Probe) -> None:
+    """Each in one more run from the same checkpoint, which takes turns with both; one that fails is told."""
+    seen: list[int] = []
+
+    def choose(outcome: ProbeOutcome) -> list[Trial]:
+        seen.extend(steps_of(record) for record in records(outcome, ended=False))
+        fragile = trial("CMP305", MALLOC_ARENA_MAX="1")
+        return [fragile, trial("DAT203", warm=True), trial("CMP302", is_lasting=False)]
+
+    outcome = probe(
+        *("--fault", "fragile"), resume_args="--resume {checkpoint}", choose=choose, steps=40, turns=3
+    )
+    before, after = records(outcome)
+    failed, lasting, once = outcome.trials
+    assert (failed.recording, lasting.why_not, once.why_not) == (None, None, None)
+    assert failed.why_not == "the treated run ended with exit code 9 before its first optimizer step"
+    assert lasting.recording is not None
+    assert once.recording is not None
+    treated = read_recording(lasting.recording)
+    assert (lasting.recording / "stdout.log").read_text() == "resumes 1 at 6\n"
+    assert (treated.meta.arm, treated.meta.origin_step) == ("confirm-DAT203", 0)
+    beside = [[t for t in record.turns if t.phase == "confirm-DAT203"] for record in (before, after, treated)]
+    assert len(beside[0]) == len(beside[1]) == len(beside[2]) >= 3
+    turns = sorted((turn for each in beside for turn in each), key=lambda turn: turn.t_start_s)
+    assert all(one.t_end_s <= two.t_start_s for one, two in pairwise(turns))
+    # It has caught up with the others before it takes turns with them, so all are at the same step.
+    assert seen[1] == seen[0] - 6
+    assert steps_of(treated) == steps_of(after) == steps_of(before) - 6
+    assert steps_of(read_recording(once.recording)) == min(START_STEPS, steps_of(after))
+    assert not (outcome.before.parent / "checkpoint").exists()
+
+
+def test_a_checkpoint_that_is_saved_over(probe: Probe) -> None:
+    """A treated run resumes from what the resumed run has resumed from, whatever was saved there since."""
+    outcome = probe(
+        *("--fault", "again"), resume_args="--resume {checkpoint}", choose=lambda _: [trial("CMP317", X="1")]
+    )
+    assert (outcome.after / "stdout.log").read_text() == "resumes 1 at 6\n"
+    (done,) = outcome.trials
+    assert done.recording is not None
+    assert (done.recording / "stdout.log").read_text() == "resumes 1 at 6\n"
+
+
+def test_a_cause_that_is_taken_away_after_alternating_runs(probe: Probe) -> None:
+    """Then the treated run is the third, and takes as many steps as the resumed one."""
+    outcome = probe(
+        resume_args="--resume {checkpoint}", alternate=True, choose=lambda _: [trial("CMP317", X="1")]
+    )
+    before, after = records(outcome)
+    (done,) = outcome.trials
+    assert done.recording is not None
+    treated = read_recording(done.recording)
+    assert steps_of(treated) == steps_of(after)
+    assert before.ranks[0].steps.t_end_s[-1] < after.ranks[0].started_s
+    assert after.ranks[0].steps.t_end_s[-1] < treated.ranks[0].started_s
+    assert {turn.phase for record in (before, after, treated) for turn in record.turns} == {"alone"}
