@@ -111,7 +111,7 @@ def test_everything_is_there() -> None:
             "Cost of the resume, once",
             "DAT203 cold-page-cache",
             "Lines that grew",
-            "train.py:42",
+            "model.py:7",
             "Memory (RSS)",
             "runs/x/last.pt",
             "Not evaluated",

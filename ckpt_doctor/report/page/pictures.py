@@ -6,7 +6,7 @@ them. Colours are variables of the page's style sheet, so that they follow light
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ckpt_doctor import units
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from ckpt_doctor.facts.comparison import Comparison, StartCost, Window
 
-_BEFORE, _AFTER, _MARK, _FAINT = "var(--before)", "var(--after)", "var(--mark)", "var(--faint)"
+_ARMS = {"before": "var(--before)", "after": "var(--after)"}
+_MARK = "var(--mark)"
 _PARTS = tuple(f"var(--part-{number})" for number in range(1, 7))
 _FONT_SIZE = 13
 """In pixels: pictures are shown at the size for which they are drawn."""
@@ -35,6 +36,8 @@ class Picture(NamedTuple):
     wide: str
     narrow: str
     label: str
+    legend: Mapping[str, str]
+    """Names of what is drawn, with their colours."""
 
 
 class _Size(NamedTuple):
@@ -50,31 +53,34 @@ _SIZES = (_Size("wide", 920, 1.0), _Size("narrow", 340, 1.15))
 def budget(comparison: Comparison) -> Picture:
     """Bars of the parts of a step, before and after."""
     parts = [part for part in reversed(comparison.budget) if part.before_s or part.after_s]
+    legend = _ARMS
 
     def draw(size: _Size) -> Graph:
-        chart = _bars("HorizontalBar", size, height=110 + 44 * len(parts), colours=(_AFTER, _BEFORE))
+        chart = _chart("HorizontalBar", size, 70 + 44 * len(parts), legend.values())
+        chart.value_formatter = units.seconds
         chart.x_labels = [harmless(wording.part_name(part.part)) for part in parts]
-        chart.add("after", [part.after_s for part in parts])
         chart.add("before", [part.before_s for part in parts])
+        chart.add("after", [part.after_s for part in parts])
         return chart
 
-    return _picture("budget", "Time of each part of a step, before and after", draw)
+    return _picture("budget", "Time of each part of a step, before and after", legend, draw)
 
 
 def start(comparison: Comparison) -> Picture:
     """The time to the first step of both runs, split into its parts."""
     starts = (comparison.after_start, comparison.before_start)
     columns = [_split(each) for each in starts]
+    legend = dict(zip(columns[0], _PARTS, strict=True))
 
     def draw(size: _Size) -> Graph:
-        chart = _bars("HorizontalStackedBar", size, height=230, colours=_PARTS)
-        chart.print_values = False
+        chart = _chart("HorizontalStackedBar", size, 140, legend.values())
+        chart.value_formatter = units.seconds
         chart.x_labels = ["after", "before"]
         for name in columns[0]:
             chart.add(name, [column[name] for column in columns])
         return chart
 
-    return _picture("start", "Time to the first step, by part, before and after", draw)
+    return _picture("start", "Time to the first step, by part, before and after", legend, draw)
 
 
 def steps(comparison: Comparison) -> Picture:
@@ -83,20 +89,23 @@ def steps(comparison: Comparison) -> Picture:
     shown = [_shown_steps(window) for window in windows]
     compared = [*series.compared_times_s(windows[0]), *series.compared_times_s(windows[1])]
     top = _HEADROOM * series.usual_top(compared)
+    legend = {"warm-up": "var(--shade)", "turns": _MARK, "save, resume": _MARK, **_ARMS}
     warm_up = float(max(window.first - window.origin for window in windows))
 
     def draw(size: _Size) -> Graph:
-        chart = _lines(size, colours=(_FAINT, _FAINT, _MARK, _BEFORE, _AFTER), value=units.seconds)
+        chart = _lines(size, legend.values(), units.seconds)
         chart.x_title = "steps since the save or the resume"
         chart.range = (0.0, top)
-        chart.add("warm-up", _box(0.0, warm_up, top), fill=True, stroke=False)
+        chart.add("warm-up", _box(0.0, warm_up, top), fill=True)
         chart.add("turns", _ticks(series.turn_starts(windows[1]), top / 25))
         chart.add("save, resume", [(0.0, 0.0), (0.0, top)])
         for name, points in zip(("before", "after"), shown, strict=True):
             chart.add(name, [(at, min(step_s, top)) for at, step_s in points])
         return chart
 
-    return _picture("steps", "Step times before and after, by steps since the save or the resume", draw)
+    return _picture(
+        "steps", "Step times before and after, by steps since the save or the resume", legend, draw
+    )
 
 
 def process_tree(comparison: Comparison) -> Mapping[str, Picture]:
@@ -111,7 +120,7 @@ def process_tree(comparison: Comparison) -> Mapping[str, Picture]:
         "Read from the disk, per second": ("reads", [tree.read_bytes_per_s for tree in trees], units.size),
     }
     return {
-        title: _picture(name, title, _over_time(sides, value))
+        title: _picture(name, title, _ARMS, _over_time(sides, value))
         for title, (name, sides, value) in pictures.items()
         if any(sides)
     }
@@ -119,7 +128,8 @@ def process_tree(comparison: Comparison) -> Mapping[str, Picture]:
 
 def _over_time(sides: Sequence[series.Points], value: Callable[[float], str]) -> Callable[[_Size], Graph]:
     def draw(size: _Size) -> Graph:
-        chart = _lines(size, colours=(_BEFORE, _AFTER), value=value, height=220)
+        chart = _lines(size, _ARMS.values(), value, height=200)
+        chart.range = (0.0, 1.1 * max(value for points in sides for _, value in points))
         chart.x_title = "seconds of running"
         for name, points in zip(("before", "after"), sides, strict=True):
             chart.add(name, list(points))
@@ -151,20 +161,14 @@ def _ticks(places: Sequence[int], height: float) -> list[tuple[float, float] | N
     return ticks
 
 
-def _picture(name: str, label: str, draw: Callable[[_Size], Graph]) -> Picture:
+def _picture(name: str, label: str, legend: Mapping[str, str], draw: Callable[[_Size], Graph]) -> Picture:
     wide, narrow = (_svg(draw(size), f"{name}-{size.name}", label) for size in _SIZES)
-    return Picture(wide, narrow, label)
+    return Picture(wide, narrow, label, legend)
 
 
-def _bars(kind: str, size: _Size, *, height: int, colours: Sequence[str]) -> Graph:
-    chart = _chart(kind, size, height, colours)
-    chart.print_values = True
-    chart.print_values_position = "top"
-    chart.value_formatter = units.seconds
-    return chart
-
-
-def _lines(size: _Size, *, colours: Sequence[str], value: Callable[[float], str], height: int = 320) -> Graph:
+def _lines(
+    size: _Size, colours: Collection[str], value: Callable[[float], str], *, height: int = 300
+) -> Graph:
     chart = _chart("XY", size, height, colours)
     chart.show_dots = False
     chart.allow_interruptions = True
@@ -173,7 +177,7 @@ def _lines(size: _Size, *, colours: Sequence[str], value: Callable[[float], str]
     return chart
 
 
-def _chart(kind: str, size: _Size, height: int, colours: Sequence[str]) -> Graph:
+def _chart(kind: str, size: _Size, height: int, colours: Collection[str]) -> Graph:
     import pygal
     from pygal.style import Style
 
@@ -205,12 +209,9 @@ def _chart(kind: str, size: _Size, height: int, colours: Sequence[str]) -> Graph
         height=round(height * size.height_ratio),
         margin=6,
         disable_xml_declaration=True,
-        legend_at_bottom=True,
-        legend_at_bottom_columns=3 if size.name == "wide" else 2,
-        legend_box_size=10,
-        truncate_legend=-1,
+        show_legend=False,
         truncate_label=-1,
-        show_minor_x_labels=False,
+        max_scale=7 if size.name == "wide" else 4,
     )
 
 
@@ -226,8 +227,15 @@ def _still(root: Any, label: str) -> Any:
     """The picture without scripts and remarks, and with words for those who do not see it."""
     for parent in list(root.iter()):
         for child in list(parent):
-            if not isinstance(child.tag, str) or child.tag.rpartition("}")[2] == "script":
+            if _tag(child) in ("", "script"):
                 parent.remove(child)
+            elif _tag(child) == "title":
+                child.text = label
     root.set("role", "img")
     root.set("aria-label", label)
     return root
+
+
+def _tag(element: Any) -> str:
+    """The name of an element; a remark has none."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""

@@ -33,7 +33,6 @@ OVERFLOWING = """
   const width = document.documentElement.clientWidth, found = [];
   if (document.documentElement.scrollWidth > width) found.push('the page');
   for (const element of document.body.querySelectorAll('*')) {
-    if (element.parentElement.closest('.scroll')) continue;
     const box = element.getBoundingClientRect();
     if (box.width && (box.right > width + 1 || box.left < -1)) found.push(element.outerHTML.slice(0, 120));
   }
@@ -49,7 +48,7 @@ OVERFLOWING = """
   return found;
 }
 """
-"""What reaches beyond the screen, or out of its picture; wide tables may be scrolled."""
+"""What reaches beyond the screen, or out of its picture."""
 
 CONTRASTS = """
 () => {
