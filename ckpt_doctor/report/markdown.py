@@ -34,7 +34,7 @@ _MOST_ROWS = 30
 """Rows of a table whose length depends on what was looked at."""
 _LEFT_OUT = "*The rest does not fit into a comment; the other formats have it.*\n"
 
-_SPECIAL = re.compile(r"[\\`*_{}\[\]()#|~$]|^[-+=]|:(?=//)|(?<=www)\.", re.IGNORECASE)
+_SPECIAL = re.compile(r"[\\`*_{}\[\]#|~$]|^[-+=]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 """What means something to Markdown within a line or at its start, and what makes a link of an address."""
 _NUMBERED = re.compile(r"^(\d+)([.)])")
 """What makes a list item of a line."""
