@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ckpt_doctor.checks import engine, verdict
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ckpt_doctor.facts.baseline import SavedReport
+    from ckpt_doctor.facts.repair import RepairOutcome, RepairRequest
     from ckpt_doctor.probe.request import ProbeRequest
     from ckpt_doctor.probe.turns import Progress
 
@@ -36,7 +38,21 @@ def inspect(paths: Sequence[str], policy: Policy) -> tuple[Report, tuple[Checkpo
     results = read_all(paths)
     facts = tuple(result for result in results if isinstance(result, CheckpointFacts))
     errors = tuple(result for result in results if isinstance(result, CheckpointError))
-    return _report("inspect", Case(checkpoints=facts, required=policy.required), policy), errors
+    return _inspection(facts, policy), errors
+
+
+def treat(request: RepairRequest, policy: Policy) -> RepairOutcome:
+    """Write a repaired copy of a checkpoint, which itself stays as it is.
+
+    Raises:
+        UsageError: The output cannot be used, or a rule is named that has no repair.
+        InputError: The checkpoint cannot be read or loaded, or no copy is made of its kind.
+        MachineError: torch is missing, or the copy cannot be written.
+    """
+    from ckpt_doctor.repairs.engine import repair
+
+    asked = replace(policy, ignored=policy.ignored - request.only)
+    return repair(request, lambda facts: _inspection((facts,), asked).findings)
 
 
 def compare(before: str, after: str, policy: Policy) -> Report:
@@ -88,6 +104,10 @@ def record(command: Sequence[str], output: Path) -> int:
     from ckpt_doctor.probe.recorder import run_recorded
 
     return run_recorded(command, output)
+
+
+def _inspection(checkpoints: tuple[CheckpointFacts, ...], policy: Policy) -> Report:
+    return _report("inspect", Case(checkpoints=checkpoints, required=policy.required), policy)
 
 
 def _compare(command: str, before: str, after: str, policy: Policy, warnings: Sequence[str]) -> Report:

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from ckpt_doctor import __version__
-from ckpt_doctor.cli import compare, demo, env, explain, inspect, probe, record
+from ckpt_doctor.cli import compare, demo, env, explain, inspect, probe, record, treat
 from ckpt_doctor.cli.exit_codes import ExitCode
 from ckpt_doctor.cli.messages import PROGRAM
 from ckpt_doctor.cli.settings import Settings
@@ -43,7 +43,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (inspect, probe, record, compare, explain, demo, env):
+for _command in (inspect, probe, record, compare, treat, explain, demo, env):
     _command.add_to(app)
 
 

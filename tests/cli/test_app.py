@@ -108,7 +108,9 @@ def test_version_and_help(cli: Cli) -> None:
     assert "probe" in outcome.out
 
 
-@pytest.mark.parametrize("command", ["inspect", "probe", "record", "compare", "explain", "demo", "env"])
+@pytest.mark.parametrize(
+    "command", ["inspect", "probe", "record", "compare", "treat", "explain", "demo", "env"]
+)
 def test_help_fits_and_gives_an_example(cli: Cli, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each command's help fits 80 columns and ends with an example of its use."""
     monkeypatch.setenv("COLUMNS", "80")

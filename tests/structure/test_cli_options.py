@@ -19,6 +19,9 @@ OPTIONS: dict[str, set[str]] = {
         *("--allow-overwrite", "--recordings"),
     },
     "record": {"--output", "-o"},
+    "treat": {
+        *("--output", "-o", "--only", "--skip", "--drop-state", "--dry-run", "--allow-overwrite"),
+    },
     "explain": {"--list"},
     "demo": set(),
     "env": set(),

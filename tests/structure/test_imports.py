@@ -20,9 +20,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "checks": {"facts", "units"},
     "report": {"facts", "units"},
     "resume": _FLOOR,
+    "repairs": _FLOOR | {"readers"},
     "agent": _FLOOR | _SIDE_BY_SIDE,
     "probe": _FLOOR | _SIDE_BY_SIDE | {"agent"},
-    "doctor": _FLOOR | _SIDE_BY_SIDE | {"checks", "report", "agent", "probe"},
+    "doctor": _FLOOR | _SIDE_BY_SIDE | {"checks", "report", "repairs", "agent", "probe"},
     "cli": _FLOOR | _SIDE_BY_SIDE | {"checks", "report", "agent", "probe", "doctor"},
     "__main__": {"cli"},
 }

@@ -1,0 +1,1 @@
+"""Repairs of what a checkpoint holds (STA1xx)."""
