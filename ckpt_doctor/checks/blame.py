@@ -28,6 +28,8 @@ STEAL_RATIO = 0.05
 """Part of the machine's time that its host gave to others."""
 MIN_STEPS = 20
 """With fewer compared steps on a side, the clock alone proves nothing."""
+MIN_ENTRIES = 6
+"""Entries of a log, each a mean over several steps, that are needed to know how far such means scatter."""
 MAX_DETECTABLE_RATIO = 1.30
 """Steps so noisy that only larger slowdowns would show cannot be called equally fast."""
 MAX_HIDDEN_RATIO = 1.20
@@ -107,7 +109,19 @@ def contended(comparison: Comparison) -> bool:
 
 def too_few_steps(comparison: Comparison) -> bool:
     """Whether one of the windows is too short for the clock to prove anything."""
-    return min(comparison.before.steps, comparison.after.steps) < MIN_STEPS
+    return few_steps(comparison) is not None
+
+
+def few_steps(comparison: Comparison) -> str | None:
+    """How many steps there are, in words, where they are too few; None where they are enough."""
+    windows = (comparison.before, comparison.after)
+    steps = min(window.training_steps for window in windows)
+    if steps < MIN_STEPS:
+        return f"only {steps} steps could be compared, and {MIN_STEPS} are needed"
+    entries = min(window.steps for window in windows)
+    if entries < MIN_ENTRIES:
+        return f"only {entries} entries of a log could be compared, and {MIN_ENTRIES} are needed"
+    return None
 
 
 def too_noisy(comparison: Comparison) -> bool:

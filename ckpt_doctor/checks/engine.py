@@ -8,6 +8,9 @@ A rule is one module named after itself, as ``checks/data/dat203_cold_page_cache
 - ``find_rest(case, findings)``, which is asked last and sees what the others found,
 
 and returns a ``Found``, several of them, a ``CannotTell`` or None (nothing to report).
+
+A rule is asked about recordings. One that can also judge other evidence says in ``NEEDS`` which signals it
+cannot do without (names of ``not_measured``); it may be empty.
 """
 
 from __future__ import annotations
@@ -16,14 +19,15 @@ import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from functools import cache
 from types import ModuleType
 from typing import NamedTuple
 
 from ckpt_doctor import checks
-from ckpt_doctor.facts.report import CannotTell, Case, Finding, Found, NotEvaluated
+from ckpt_doctor.facts.report import CannotTell, Case, Evidence, Finding, Found, NotEvaluated
+from ckpt_doctor.facts.run import RECORDING
 
 Outcome = Found | Sequence[Found] | CannotTell | None
 
@@ -32,6 +36,9 @@ HEADINGS: tuple[str, ...] = ("What it means", "How it is measured", "How to fix 
 
 _CHECKPOINT_FAMILY = "state"
 """Folder of the rules that need nothing but a checkpoint."""
+
+_OURS = ("agent", "fingerprint", "dynamo")
+"""Sources within the process; evidence that is no recording has one source of its own."""
 
 _MODULE_NAME = re.compile(r"(?P<code>(?:sta|dat|cmp|hst|wrk|msr)\d{3})_(?P<name>[a-z0-9_]+)")
 
@@ -49,6 +56,12 @@ class Rule(NamedTuple):
         """Whether the rule judges what the other rules left unexplained."""
         return hasattr(self.module, "find_rest")
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What both runs have to tell, as names of ``not_measured``."""
+        usual = () if self.module.__name__.split(".")[-2] == _CHECKPOINT_FAMILY else (RECORDING,)
+        return tuple(getattr(self.module, "NEEDS", usual))
+
 
 def catalogue() -> tuple[Rule, ...]:
     """All rules, by code.
@@ -65,11 +78,11 @@ def judge(case: Case) -> tuple[tuple[Finding, ...], tuple[NotEvaluated, ...]]:
     findings: list[Finding] = []
     unknown: list[NotEvaluated] = []
     for rule in sorted(_rules_for(case), key=lambda rule: (rule.asked_last, rule.code)):
-        outcome = rule.module.find_rest(case, tuple(findings)) if rule.asked_last else rule.module.find(case)
+        outcome = _missing(rule, case) or _asked(rule, case, tuple(findings))
         if isinstance(outcome, CannotTell):
             unknown.append(NotEvaluated(rule.code, outcome.why))
         else:
-            findings.extend(_named(rule, found) for found in _as_sequence(outcome))
+            findings.extend(_named(rule, found, case) for found in _as_sequence(outcome))
     return tuple(findings), tuple(unknown)
 
 
@@ -111,12 +124,35 @@ def _load(path: str, name: str) -> Rule:
     return Rule(match["code"].upper(), match["name"].replace("_", "-"), doc, module)
 
 
+def _missing(rule: Rule, case: Case) -> CannotTell | None:
+    """Why a rule cannot be asked: the runs were read from evidence that does not tell what it needs."""
+    missing: Mapping[str, str] = {} if case.comparison is None else case.comparison.not_measured
+    name = next((name for name in rule.needs if name in missing), None)
+    if name is None:
+        return None
+    return CannotTell(missing[name] if name == RECORDING else f"{name.replace('_', ' ')}: {missing[name]}")
+
+
+def _asked(rule: Rule, case: Case, findings: tuple[Finding, ...]) -> Outcome:
+    found: Outcome = rule.module.find_rest(case, findings) if rule.asked_last else rule.module.find(case)
+    return found
+
+
 def _as_sequence(outcome: Found | Sequence[Found] | None) -> Sequence[Found]:
     if outcome is None:
         return ()
     return (outcome,) if isinstance(outcome, Found) else outcome
 
 
-def _named(rule: Rule, found: Found) -> Finding:
+def _named(rule: Rule, found: Found, case: Case) -> Finding:
     values = {field.name: getattr(found, field.name) for field in fields(Found)}
+    values["evidence"] = tuple(_sourced(evidence, case) for evidence in found.evidence)
     return Finding(code=rule.code, name=rule.name, **values)
+
+
+def _sourced(evidence: Evidence, case: Case) -> Evidence:
+    """The same evidence with its true source: what the agent sees of a recording, others tell themselves."""
+    comparison = case.comparison
+    if comparison is None or RECORDING not in comparison.not_measured or evidence.source not in _OURS:
+        return evidence
+    return replace(evidence, source=comparison.after.run.meta.kind)

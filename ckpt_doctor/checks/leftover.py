@@ -14,20 +14,54 @@ LINES = 3
 """So many lines are named."""
 WAITING_CPU_SHARE = 0.25
 """A rest of the step that grew with less CPU time than this part of it is waiting, not work."""
+WORK_SHARE = 0.5
+"""Part of a growth that must be work, of the device or of operators, to be called work."""
+EXPOSED = "exposed_data_wait_s"
+HOST_PARTS = ("forward", "rest")
+"""Parts in which the host may do anything, also wait."""
+WORK_PARTS = ("forward", "backward", "rest")
+"""Parts that a larger batch makes longer."""
 
 
 def data_s(comparison: Comparison, findings: Sequence[Finding]) -> float:
     """Unexplained seconds per step on the data side; none where the host's wait may be hidden."""
-    if blame.asynchronous(comparison):
+    waits_s = exposed_s(comparison) if blame.asynchronous(comparison) else _waiting_s(comparison)
+    if waits_s is None:
         return 0.0
     left_s = blame.unexplained_s(comparison, findings)
     explained_s = sum(f.delta_s or 0.0 for f in findings if blame.explains(f) and f.side is Side.DATA)
-    return max(0.0, min(left_s, _waiting_s(comparison) - explained_s))
+    return max(0.0, min(left_s, waits_s - explained_s))
+
+
+def exposed_s(comparison: Comparison) -> float | None:
+    """Growth of the time in which a device had nothing to do while the host waited for data."""
+    counter = comparison.counter(EXPOSED)
+    return None if counter is None else counter.delta
 
 
 def compute_s(comparison: Comparison, findings: Sequence[Finding]) -> float:
     """Unexplained seconds per step everywhere else."""
     return blame.unexplained_s(comparison, findings) - data_s(comparison, findings)
+
+
+def compute_side(comparison: Comparison, left_s: float) -> Side:
+    """The compute side, where process or device are known to work longer on the same work.
+
+    Evidence that is no recording may tell only that steps take longer, or that the host spends more time
+    outside of all operators: then the side is not established.
+    """
+    grown = {part.part: part.delta.value for part in comparison.budget if part.part != "data_wait"}
+    if not grown or "parts" in comparison.not_measured:
+        return Side.NOT_ESTABLISHED
+    most = max(grown, key=lambda part: grown[part])
+    same_work = most not in WORK_PARTS or "elements" not in comparison.not_measured
+    if blame.asynchronous(comparison):
+        works = _grew(comparison, "device_busy_s", left_s)
+    elif most in HOST_PARTS and blame.cpu_growth_s(comparison) is None:
+        works = _grew(comparison, "operator_s", sum(max(0.0, grown.get(part, 0.0)) for part in HOST_PARTS))
+    else:
+        works = True
+    return Side.COMPUTE if works and same_work else Side.NOT_ESTABLISHED
 
 
 def lines(comparison: Comparison, left_s: float) -> tuple[LineDelta, ...]:
@@ -42,6 +76,12 @@ def advice(grown: Sequence[LineDelta], where: str) -> str:
         place = f"{line.file}:{line.line} ({line.function})"
         return f"Look at {place}, which grew most; then measure again without it."
     return f"Probe again with stacks (py-spy) to see which line grew, and look at {where}."
+
+
+def _grew(comparison: Comparison, name: str, seconds: float) -> bool:
+    """Whether a counter of seconds grew by a good part of some growth; not where it is unknown."""
+    counter = comparison.counter(name)
+    return counter is not None and counter.delta is not None and counter.delta >= WORK_SHARE * seconds
 
 
 def _waiting_s(comparison: Comparison) -> float:

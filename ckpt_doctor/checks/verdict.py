@@ -141,9 +141,9 @@ def _doubt(comparison: Comparison, findings: Sequence[Finding]) -> str | None:
         return f"observing takes {share} of a step, and {reading}"
     if any(f.code == HEAP for f in findings):
         return None
-    if blame.too_few_steps(comparison):
-        steps = min(comparison.before.steps, comparison.after.steps)
-        return f"only {steps} steps could be compared"
+    few = blame.few_steps(comparison)
+    if few is not None:
+        return few
     if blame.contended(comparison) and blame.is_slower(comparison, proven=True):
         return f"{reading}, but the machine was busy with other things and no counter explains it"
     if ratio.value >= comparison.effect_floor_ratio:

@@ -76,8 +76,14 @@ class Window:
 
     @property
     def steps(self) -> int:
-        """How many steps are compared."""
+        """How many steps are compared, or entries of a log that stand for several steps each."""
         return self.last - self.first
+
+    @property
+    def training_steps(self) -> int:
+        """How many steps of the training these are."""
+        strides = self.rank.steps.strides
+        return self.steps if strides is None else sum(strides[self.first : self.last])
 
     def events_within(self, signal: str) -> tuple[Event, ...]:
         """The events of one signal that ended within the window."""

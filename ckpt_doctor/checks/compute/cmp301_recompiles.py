@@ -44,6 +44,10 @@ REASONS = 3
 """So many different reasons are told."""
 
 
+NEEDS = ("compile",)
+"""Traces mark compilations, too."""
+
+
 def find(case: Case) -> Found | CannotTell | None:
     """Judge the compilations of both processes."""
     comparison = case.comparison

@@ -35,6 +35,10 @@ PARTS = ("forward", "backward", "optimizer", "rest")
 FRAMES = "compiled.frames"
 
 
+NEEDS = ("compile",)
+"""Traces mark calls of compiled code, too."""
+
+
 def find(case: Case) -> Found | None:
     """Judge whether the compiled code is still in use."""
     comparison = case.comparison

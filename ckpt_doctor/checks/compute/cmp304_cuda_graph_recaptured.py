@@ -37,6 +37,10 @@ LOST_RATIO = 0.5
 PARTS = ("compile", "forward", "backward", "optimizer", "rest")
 
 
+NEEDS = ("graph_capture",)
+"""Traces mark captures and launches, too."""
+
+
 def find(case: Case) -> Found | CannotTell | None:
     """Judge captures and replays."""
     comparison = case.comparison

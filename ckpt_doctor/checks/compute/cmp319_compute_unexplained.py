@@ -19,7 +19,8 @@ When it is wrong
 One process is one draw: allocator, memory layout and caches make identical processes differ by some
 percent, which the effect floor leaves room for. On a busy machine only CPU time of the process itself
 counts, and only with one thread. On a device that works on its own (CUDA) the parts are the host's
-times, so the side is not established either.
+times, so the side is not established either, unless a trace shows that the device works longer. Evidence
+that tells only the time of whole steps establishes no side.
 """
 
 from __future__ import annotations
@@ -29,8 +30,11 @@ from collections.abc import Sequence
 from ckpt_doctor import units
 from ckpt_doctor.checks import blame, leftover
 from ckpt_doctor.facts.comparison import Comparison
-from ckpt_doctor.facts.report import Case, Confidence, Evidence, Finding, Found, Severity, Side
+from ckpt_doctor.facts.report import Case, Confidence, Evidence, Finding, Found, Severity
 from ckpt_doctor.facts.run import PARTS
+
+NEEDS = ()
+"""The clock is enough to say that something is slower."""
 
 
 def find_rest(case: Case, findings: Sequence[Finding]) -> Found | None:
@@ -44,7 +48,7 @@ def find_rest(case: Case, findings: Sequence[Finding]) -> Found | None:
     lines = leftover.lines(comparison, left_s)
     return Found(
         severity=Severity.ERROR,
-        side=Side.NOT_ESTABLISHED if blame.asynchronous(comparison) else Side.COMPUTE,
+        side=leftover.compute_side(comparison, left_s),
         summary=f"Each step takes {units.seconds(left_s)} longer{_where(comparison)}; the cause is not "
         "established.",
         remedy=leftover.advice(lines, "what the script does after a resume that it did not do before"),

@@ -20,7 +20,8 @@ When it is wrong
 ----------------
 On a busy machine workers wait for a CPU; the effect floor rises with what others use. A file system in
 user space hides its reads, so a cold cache can look like this. On a device that works on its own (CUDA)
-the host's wait may cost nothing: there this is not evaluated.
+the host's wait may cost nothing: there only a trace, which shows when the device had nothing to do
+meanwhile, is judged.
 """
 
 from __future__ import annotations
@@ -31,13 +32,16 @@ from ckpt_doctor import units
 from ckpt_doctor.checks import blame, leftover
 from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Finding, Found, Severity, Side
 
+NEEDS = ("parts",)
+"""Traces and some logs tell the data wait, too."""
+
 
 def find_rest(case: Case, findings: Sequence[Finding]) -> Found | CannotTell | None:
     """Judge what is left of the data side."""
     comparison = case.comparison
     if comparison is None or blame.cost_grows(comparison):
         return None
-    if blame.asynchronous(comparison):
+    if blame.asynchronous(comparison) and leftover.exposed_s(comparison) is None:
         return CannotTell("the device works while the host waits: how much of the wait it feels is not known")
     left_s = leftover.data_s(comparison, findings)
     if left_s < blame.UNEXPLAINED_SHARE * comparison.delta_s or left_s <= 0:
@@ -48,7 +52,9 @@ def find_rest(case: Case, findings: Sequence[Finding]) -> Found | CannotTell | N
         side=Side.DATA,
         summary=f"Each step waits {units.seconds(left_s)} longer for data; the cause is not established.",
         remedy=leftover.advice(lines, "the data set's __getitem__ and collate function"),
-        evidence=blame.part_evidence(comparison, blame.data_parts(comparison)) + blame.line_evidence(lines),
+        evidence=blame.part_evidence(comparison, blame.data_parts(comparison))
+        + blame.counter_evidence(comparison.counter(leftover.EXPOSED), "agent")
+        + blame.line_evidence(lines),
         confidence=Confidence.SUSPECTED,
         share_ratio=blame.share_ratio(comparison, left_s),
         delta_s=left_s,

@@ -36,6 +36,10 @@ CHANGES_TOLD = 3
 """So many differences stand in the summary; all of them are evidence."""
 
 
+NEEDS = ("machine",)
+"""Traces of GPUs name them, too."""
+
+
 def find_rest(case: Case, findings: Sequence[Finding]) -> Found | None:
     """Judge the machines of both runs."""
     comparison = case.comparison
@@ -56,8 +60,7 @@ def find_rest(case: Case, findings: Sequence[Finding]) -> Found | None:
         remedy="Compare like with like: probe on one machine, where both runs meet the same hardware, "
         "software and file system.",
         evidence=(
-            Evidence("host, before", names[0], None, "recording"),
-            Evidence("host, after", names[1], None, "recording"),
+            *_host_evidence(names),
             *blame.change_evidence(changes),
         ),
         confidence=Confidence.SUSPECTED,
@@ -65,6 +68,12 @@ def find_rest(case: Case, findings: Sequence[Finding]) -> Found | None:
         delta_s=left_s if slower else None,
         shape=blame.lasting_shape(comparison) if slower else None,
     )
+
+
+def _host_evidence(names: Sequence[str]) -> tuple[Evidence, ...]:
+    """The hosts' names, where they are known: a trace does not tell."""
+    sides = zip(("before", "after"), names, strict=True)
+    return tuple(Evidence(f"host, {side}", name, None, "recording") for side, name in sides if name)
 
 
 def _is_slower(comparison: Comparison, left_s: float) -> bool:

@@ -25,6 +25,9 @@ from ckpt_doctor import units
 from ckpt_doctor.checks import blame
 from ckpt_doctor.facts.report import Case, Confidence, Evidence, Found, Severity, Side
 
+NEEDS = ()
+"""The clock is enough."""
+
 
 def find(case: Case) -> Found | None:
     """Judge what these steps could have shown."""

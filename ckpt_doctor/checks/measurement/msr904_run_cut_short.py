@@ -22,6 +22,9 @@ from __future__ import annotations
 from ckpt_doctor.facts.report import Case, Confidence, Evidence, Found, Severity, Side
 from ckpt_doctor.facts.run import RunRecord
 
+NEEDS = ()
+"""How a run ended is known of recordings only, and no other evidence is called cut short."""
+
 
 def find(case: Case) -> tuple[Found, ...]:
     """Judge how both runs ended."""

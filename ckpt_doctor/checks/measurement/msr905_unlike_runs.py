@@ -33,6 +33,9 @@ from collections.abc import Sequence
 from ckpt_doctor.checks import blame, likeness
 from ckpt_doctor.facts.report import Case, Confidence, Finding, Found, Severity, Side
 
+NEEDS = ("settings",)
+"""Traces tell the number of ranks, too."""
+
 
 def find_rest(case: Case, findings: Sequence[Finding]) -> Found | None:
     """Judge whether the runs can be compared."""

@@ -39,8 +39,13 @@ COUNTERS = (
     ("backwards", BATCH_PARTS),
     ("elements", BATCH_PARTS),
     ("input_elements", BATCH_PARTS),
+    ("multiply_adds", BATCH_PARTS),
     ("optimizer_steps", UPDATE_PARTS),
 )
+
+
+NEEDS = ()
+"""Any counter of work is enough."""
 
 
 def find(case: Case) -> Found | CannotTell | None:

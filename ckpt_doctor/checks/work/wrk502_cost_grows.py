@@ -29,6 +29,9 @@ from ckpt_doctor.checks import blame, leftover
 from ckpt_doctor.facts.comparison import Shape
 from ckpt_doctor.facts.report import Case, Confidence, Evidence, Finding, Found, Severity, Side
 
+NEEDS = ()
+"""The clock is enough."""
+
 
 def find_rest(case: Case, findings: Sequence[Finding]) -> Found | None:
     """Judge the growth within the window."""
