@@ -17,14 +17,10 @@ if TYPE_CHECKING:
 
     from ckpt_doctor.facts.baseline import SavedReport
     from ckpt_doctor.facts.repair import RepairOutcome, RepairRequest
+    from ckpt_doctor.facts.run import RunRecord
     from ckpt_doctor.probe.request import ProbeRequest
     from ckpt_doctor.probe.turns import Progress
-
-
-_TWO_OF_A_KIND = (
-    "compare takes two recordings, made by record or probe, two checkpoints, "
-    "or a report in JSON and a later report or checkpoint"
-)
+    from ckpt_doctor.readers.evidence import Hints
 
 
 def inspect(paths: Sequence[str], policy: Policy) -> tuple[Report, tuple[CheckpointError, ...]]:
@@ -55,26 +51,36 @@ def treat(request: RepairRequest, policy: Policy) -> RepairOutcome:
     return repair(request, lambda facts: _inspection((facts,), asked).findings)
 
 
-def compare(before: str, after: str, policy: Policy) -> Report:
-    """Compare two recordings and name what makes the second one slower, or two checkpoints.
+def compare(
+    before: str, after: str, policy: Policy, hints: Hints | None = None, progress: Progress | None = None
+) -> Report:
+    """Compare two runs and name what makes the second one slower, or two checkpoints.
 
-    Where the first is a report in JSON it is a baseline: of the second, a report or a checkpoint, only
-    what is new is told.
+    Runs are recordings, or what people have of them: traces, TensorBoard folders, tables, logs. Where the
+    first is a report in JSON it is a baseline: of the second, a report or a checkpoint, only what is new is
+    told.
+
+    Args:
+        before: The run before the resume, a checkpoint, or a report.
+        after: The resumed run, a checkpoint, or a report.
+        policy: The project's rules.
+        hints: How evidence is read that does not explain itself.
+        progress: Is told how much of a long trace has been read.
 
     Raises:
         InputError: One of them cannot be read, they are not of a kind, or hold too little to compare.
+        UsageError: The hints make no sense.
     """
-    from ckpt_doctor.readers.recordings import is_recording
+    from ckpt_doctor.readers.evidence import Hints, untold
     from ckpt_doctor.readers.reports import is_report
+    from ckpt_doctor.readers.runs import read_runs
 
     if is_report(before):
         return _compare_with_baseline(before, after, policy)
-    recordings = [path for path in (before, after) if is_recording(path)]
-    if not recordings:
+    runs = read_runs(before, after, hints or Hints(), progress or untold)
+    if runs is None:
         return _compare_checkpoints(before, after, policy)
-    if len(recordings) == 1:
-        raise InputError(f"{recordings[0]} is a recording and the other is none", hint=_TWO_OF_A_KIND)
-    return _compare("compare", before, after, policy, warnings=())
+    return _judge_runs("compare", runs, policy, {"before": before, "after": after}, warnings=())
 
 
 def probe(request: ProbeRequest, policy: Policy, progress: Progress) -> Report:
@@ -112,24 +118,37 @@ def _inspection(checkpoints: tuple[CheckpointFacts, ...], policy: Policy) -> Rep
 
 def _compare(command: str, before: str, after: str, policy: Policy, warnings: Sequence[str]) -> Report:
     from ckpt_doctor.readers.recordings import read_recording
+
+    runs = (read_recording(before), read_recording(after))
+    return _judge_runs(command, runs, policy, {"before": before, "after": after}, warnings)
+
+
+def _judge_runs(
+    command: str,
+    runs: tuple[RunRecord, RunRecord],
+    policy: Policy,
+    context: dict[str, str],
+    warnings: Sequence[str],
+) -> Report:
     from ckpt_doctor.stats.comparison import compare_runs
 
-    comparison = compare_runs(read_recording(before), read_recording(after))
+    comparison = compare_runs(*runs)
     checkpoints, notes = _checkpoint_between(comparison.after.run.meta.checkpoint)
     case = Case(comparison=comparison, checkpoints=checkpoints, required=policy.required)
-    context = {"before": before, "after": after}
-    return _report(command, case, policy, warnings=(*warnings, *notes), context=context)
+    told = dict.fromkeys((*warnings, *runs[0].notes, *runs[1].notes, *notes))
+    return _report(command, case, policy, warnings=tuple(told), context=context)
 
 
 def _compare_checkpoints(before: str, after: str, policy: Policy) -> Report:
     from ckpt_doctor.readers.inspection import read_checkpoint
+    from ckpt_doctor.readers.runs import TWO_OF_A_KIND
     from ckpt_doctor.stats.checkpoints import compare_checkpoints
 
     try:
         earlier, later = read_checkpoint(before), read_checkpoint(after)
     except CheckpointError as error:
         raise InputError(
-            f"{error.what}; it is no recording either", hint=error.hint or _TWO_OF_A_KIND
+            f"{error.what}; it is no recording or trace either", hint=error.hint or TWO_OF_A_KIND
         ) from error
     case = Case(
         checkpoints=(earlier, later),
@@ -167,12 +186,13 @@ def _later(path: str, policy: Policy) -> tuple[SavedReport, tuple[CheckpointFact
     """What is held against a baseline: a report that was written, or one on a checkpoint, made now."""
     from ckpt_doctor.facts.baseline import SavedReport
     from ckpt_doctor.readers.reports import is_report, read_report
+    from ckpt_doctor.readers.runs import TWO_OF_A_KIND
 
     if is_report(path):
         return read_report(path), ()
     report, errors = inspect((path,), policy)
     if errors:
-        raise InputError(f"{errors[0].what}; it is no report either", hint=errors[0].hint or _TWO_OF_A_KIND)
+        raise InputError(f"{errors[0].what}; it is no report either", hint=errors[0].hint or TWO_OF_A_KIND)
     saved = SavedReport(path, report.verdict, None, report.findings, report.not_evaluated)
     return saved, report.checkpoints
 

@@ -1,9 +1,10 @@
-"""``ckpt-doctor compare``: two recordings, or two checkpoints, laid side by side."""
+"""``ckpt-doctor compare``: two runs, or two checkpoints, laid side by side."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,12 +13,20 @@ from ckpt_doctor.cli import progress
 from ckpt_doctor.cli.options import FailOn, FormatName, Ignored, InconclusiveOk, OutputFiles, Required
 from ckpt_doctor.cli.output import Destinations
 from ckpt_doctor.cli.policy import project_policy
+from ckpt_doctor.errors import UsageError
+
+if TYPE_CHECKING:
+    from ckpt_doctor.readers.evidence import Hints
 
 _EXAMPLES = """\b
 Examples:
   ckpt-doctor compare --before rec/monday --after rec/tuesday
   ckpt-doctor compare --before rec/monday --after rec/tuesday -o verdict.json
   ckpt-doctor compare --before run/step-500.pt --after run/last.pt
+  ckpt-doctor compare --before first.pt.trace.json.gz --after resumed.pt.trace.json.gz
+  ckpt-doctor compare --before out/runs/first --after out/runs/resumed
+  ckpt-doctor compare --before first.log --after resumed.log \\
+      --log-pattern 'step (?P<step>\\d+).*?(?P<step_s>[\\d.]+) s/it'
 """
 
 
@@ -39,12 +48,33 @@ def compare(
     inconclusive_ok: InconclusiveOk = None,
     ignored: Ignored = None,
     required: Required = None,
+    log_pattern: Annotated[
+        str | None,
+        typer.Option(
+            "--log-pattern",
+            metavar="REGEX",
+            help="How to read plain logs: a regular expression for their lines, with named groups such as "
+            "step, step_s, step_ms, time, steps_per_s, data_wait_s.",
+        ),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column",
+            metavar="FIELD=NAME",
+            help="What a column of a table is called, as step=iteration or step_ms=dt. "
+            "May be given several times.",
+        ),
+    ] = None,
 ) -> None:
-    """Name the cause of the difference between two recordings, or two checkpoints.
+    """Name the cause of the difference between two runs, or two checkpoints.
 
-    Recordings are the folders that `record` and `probe` write. Runs that were recorded one after
-    the other on a shared machine differ by more than a resume; `probe` interleaves them. Of two
-    checkpoints it tells what changed inside: states lost and gained, options, dtypes, sizes.
+    Runs are the folders that `record` and `probe` write, or what people have without them: traces of
+    torch.profiler, TensorBoard folders (also those within an output folder of the Hugging Face Trainer or of
+    Lightning), trainer_state.json, tables of steps (CSV or JSON lines) and plain logs. What such evidence
+    cannot tell is not evaluated. Runs that went one after the other on a shared machine differ by more than a
+    resume; `probe` interleaves them. Of two checkpoints it tells what changed inside: states lost and gained,
+    options, dtypes, sizes.
     """
     destinations = Destinations(format_name, output)
     policy = project_policy(
@@ -54,7 +84,25 @@ def compare(
         fail_on=fail_on,
         inconclusive_ok=inconclusive_ok,
     )
+    hints = _hints(log_pattern, columns or ())
     with progress.shown() as show:
         show("comparing", None)
-        report = doctor.compare(before, after, policy)
+        report = doctor.compare(before, after, policy, hints, show)
     raise typer.Exit(destinations.deliver(report, policy))
+
+
+def _hints(log_pattern: str | None, columns: Sequence[str]) -> Hints:
+    """How evidence is read that does not explain itself.
+
+    Raises:
+        UsageError: A column is given in another form, or twice.
+    """
+    from ckpt_doctor.readers.evidence import Hints
+
+    named: dict[str, str] = {}
+    for text in columns:
+        field, equals, name = text.partition("=")
+        if not equals or not name or field in named:
+            raise UsageError(f"--column {text}: give one FIELD=NAME for each field, as step_s=iter_time")
+        named[field] = name
+    return Hints(log_pattern, named)

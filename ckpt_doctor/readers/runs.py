@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple, cast
 
-from ckpt_doctor.errors import InputError
+from ckpt_doctor.errors import InputError, UsageError
 from ckpt_doctor.facts.run import RunRecord
 from ckpt_doctor.readers import traces
 from ckpt_doctor.readers.evidence import Evidence, Hints, Kind, Progress, TraceFile, trace_file, untold
@@ -21,7 +21,8 @@ from ckpt_doctor.readers.stores import is_address
 from ckpt_doctor.readers.text import clean
 
 TWO_OF_A_KIND = (
-    "compare takes two recordings, two checkpoints, or two traces, TensorBoard folders, tables or logs"
+    "compare takes two recordings, checkpoints, traces, TensorBoard folders, tables or logs, "
+    "or a report in JSON and a later report or checkpoint"
 )
 
 _RECORDING = "recording"
@@ -48,6 +49,7 @@ def read_runs(
 
     Raises:
         InputError: One of them holds no run, they are of different kinds, or cannot be read.
+        UsageError: The hints are for other evidence, or make no sense.
     """
     found = [_find(path, hints, progress) for path in (before, after)]
     if found[0] is None and found[1] is None:
@@ -58,6 +60,7 @@ def read_runs(
                 f"{clean(path, 4096)} is a {here.kind} and the other is none", hint=TWO_OF_A_KIND
             )
     one, two = (each for each in found if each is not None)
+    _check_hints(hints, one.kind)
     if one.kind != two.kind:
         raise InputError(
             f"{clean(before, 4096)} is a {one.kind} and {clean(after, 4096)} a {two.kind}: "
@@ -101,6 +104,16 @@ def _find(path: str, hints: Hints, progress: Progress) -> _Found | None:
         if own:
             return _Found(kind.NAME, lambda kind=kind, own=own: kind.read(Evidence(path, own, hints)))  # type: ignore[misc]
     return None
+
+
+def _check_hints(hints: Hints, kind: str) -> None:
+    """Tell that a hint is of no use: what was meant would be read in another way."""
+    for option, given, wanted in (
+        ("--log-pattern", hints.log_pattern is not None, "log"),
+        ("--column", bool(hints.columns), "table of steps"),
+    ):
+        if given and kind != wanted:
+            raise UsageError(f"{option} is for a {wanted}, and this is a {kind}")
 
 
 def _files(path: str, progress: Progress) -> list[TraceFile]:

@@ -296,6 +296,7 @@ def _window(window: Window) -> Json:
     meta = window.run.meta
     return {
         "path": meta.path,
+        "kind": meta.kind,
         "command": list(meta.command),
         "host": meta.host,
         "complete": meta.complete,
@@ -307,6 +308,7 @@ def _window(window: Window) -> Json:
         "last_step": window.last,
         "origin_step": window.origin,
         "steps": window.steps,
+        "training_steps": window.training_steps,
     }
 
 

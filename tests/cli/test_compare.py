@@ -13,6 +13,7 @@ from ckpt_doctor import doctor
 from ckpt_doctor import report as render
 from ckpt_doctor.facts.policy import Policy
 from ckpt_doctor.facts.report import Report, Severity
+from ckpt_doctor.readers.evidence import Hints
 from ckpt_doctor.readers.recordings import HEADER
 from tests.cli.conftest import Cli
 from tests.report.sample import probe_report
@@ -20,17 +21,52 @@ from tests.report.sample import probe_report
 
 def test_compare(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both recordings and the policy reach the doctor, and the report reaches standard output."""
-    calls: list[tuple[str, str, Policy]] = []
+    calls: list[tuple[str, str, Policy, Hints]] = []
 
-    def answer(before: str, after: str, policy: Policy) -> Report:
-        calls.append((before, after, policy))
+    def answer(before: str, after: str, policy: Policy, hints: Hints, progress: object) -> Report:
+        calls.append((before, after, policy, hints))
         return probe_report(command="compare")
 
     monkeypatch.setattr(doctor, "compare", answer)
-    outcome = cli("compare", "--before", "a", "--after", "b", "--fail-on", "info", "--format", "json")
+    pair = ("--before", "a", "--after", "b")
+    outcome = cli("compare", *pair, "--fail-on", "info", "--format", "json")
     assert outcome.code == 1
     assert json.loads(outcome.out)["command"] == "compare"
-    assert calls == [("a", "b", Policy(fail_on=Severity.INFO))]
+    cli("compare", *pair, "--log-pattern", "(?P<step_s>x)", "--column", "step=n", "--column", "time=a=b")
+    hints = Hints("(?P<step_s>x)", {"step": "n", "time": "a=b"})
+    assert calls == [("a", "b", Policy(fail_on=Severity.INFO), Hints()), ("a", "b", Policy(), hints)]
+
+
+@pytest.mark.parametrize("columns", [("step",), ("step=",), ("step=a", "step=b")])
+def test_columns_in_another_form(cli: Cli, columns: tuple[str, ...]) -> None:
+    """What cannot be understood is one clear line and exit code 2."""
+    given = [word for column in columns for word in ("--column", column)]
+    outcome = cli("compare", "--before", ".", "--after", ".", *given)
+    assert outcome.code == 2
+    assert "FIELD=NAME" in outcome.err
+
+
+def test_two_logs(cli: Cli, tmp_path: Path) -> None:
+    """Logs of two runs are compared through the user's expression; what they cannot tell is said."""
+    for name, step_s in (("a.log", 0.2), ("b.log", 0.5)):
+        lines = [f"step {k} of 100: {step_s + 0.001 * (k % 3):.3f} s/it\n" for k in range(60)]
+        (tmp_path / name).write_text("".join(lines))
+    pair = ("--before", "a.log", "--after", "b.log")
+    pattern = r"step (?P<step>\d+).*?(?P<step_s>[\d.]+) s/it"
+    outcome = cli("compare", *pair, "--log-pattern", pattern, "--format", "json")
+    assert outcome.code == 1
+    report = json.loads(outcome.out)
+    jsonschema.validate(report, json.loads((Path(render.__file__).parent / "schema.json").read_text()))
+    assert report["verdict"]["ratio"] == pytest.approx(2.49, abs=0.01)
+    assert report["verdict"]["side"] == "not_established"
+    assert report["budget"] == []
+    assert report["resume_cost"]["first_step_s"] is None
+    assert report["comparison"]["before"]["kind"] == "log"
+    assert {"DAT203", "DAT209", "CMP302", "MSR905"} <= {item["code"] for item in report["not_evaluated"]}
+    text = " ".join(cli("compare", *pair, "--log-pattern", pattern).out.split())
+    assert "50 and 50 steps of a log" in text
+    assert cli("compare", *pair).code == 2
+    assert cli("compare", *pair, "--log-pattern", "(").code == 2
 
 
 def test_no_recording(cli: Cli) -> None:

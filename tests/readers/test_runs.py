@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ckpt_doctor.errors import InputError
+from ckpt_doctor.errors import InputError, UsageError
 from ckpt_doctor.readers import runs, traces
 from ckpt_doctor.readers.absences import SIGNALS
+from ckpt_doctor.readers.evidence import Hints
 from ckpt_doctor.readers.runs import kinds, read_runs
 from ckpt_doctor.stats.counters import EVENTS
 from tests.structure.source import ROOT
@@ -71,6 +72,21 @@ def test_two_kinds(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"traceEvents": []}')
     with pytest.raises(InputError, match=r"table of steps and .*a\.json a Kineto trace"):
         read_runs(str(tmp_path / "a.csv"), str(tmp_path / "a.json"))
+
+
+@pytest.mark.parametrize(
+    ("hints", "words"),
+    [
+        (Hints(log_pattern="(?P<step_s>x)"), "--log-pattern is for a log, and this is a Kineto trace"),
+        (Hints(columns={"step": "n"}), "--column is for a table of steps"),
+    ],
+)
+def test_hints_for_something_else(tmp_path: Path, hints: Hints, words: str) -> None:
+    """A hint that cannot be followed is told, and not passed over."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "a.json").write_text('{"traceEvents": []}')
+    with pytest.raises(UsageError, match=words):
+        read_runs(str(tmp_path / "a"), str(tmp_path / "a"), hints)
 
 
 def test_progress(tmp_path: Path) -> None:

@@ -9,7 +9,11 @@ from ckpt_doctor.cli.commands import app
 REPORT = {"--format", "-f", "--output", "-o", "--fail-on", "--ignore"}
 OPTIONS: dict[str, set[str]] = {
     "inspect": {*REPORT, "--require"},
-    "compare": {*REPORT, "--before", "--after", "--require", "--inconclusive-ok", "--inconclusive-fails"},
+    "compare": {
+        *REPORT,
+        *("--before", "--after", "--require", "--inconclusive-ok", "--inconclusive-fails"),
+        *("--log-pattern", "--column"),
+    },
     "probe": {
         *REPORT,
         *("--inconclusive-ok", "--inconclusive-fails"),

@@ -16,6 +16,7 @@ from ckpt_doctor.facts.report import (
     Side,
     Status,
 )
+from ckpt_doctor.facts.run import RECORDING
 from ckpt_doctor.facts.shape import Shape
 
 if TYPE_CHECKING:
@@ -169,12 +170,22 @@ def reasons(items: Iterable[NotEvaluated]) -> Mapping[str, tuple[str, ...]]:
     return codes
 
 
+def _counted(comparison: Comparison) -> str:
+    """How many steps were compared, and in what, as ``300 and 280 steps of a TensorBoard folder``."""
+    before, after = comparison.before, comparison.after
+    words = f"{before.training_steps} and {after.training_steps} steps"
+    if before.training_steps > before.steps or after.training_steps > after.steps:
+        words += f" in {before.steps} and {after.steps} entries"
+    kind = after.run.meta.kind
+    return words if kind == RECORDING else f"{words} of a {kind}"
+
+
 def measured(comparison: Comparison) -> tuple[str, ...]:
     """How two runs were measured, what would have shown, and what the measurement cost."""
     turns = sum(turn.phase == "interleaved" for turn in comparison.after.run.turns)
     how = f"in {turns} turns each" if comparison.paired and turns else "one run after the other"
     words = [
-        f"{comparison.before.steps} and {comparison.after.steps} steps, {how}",
+        f"{_counted(comparison)}, {how}",
         f"a slowdown above {units.percent(comparison.detectable_ratio - 1)} would show",
     ]
     if comparison.agent_per_step_s is not None:
