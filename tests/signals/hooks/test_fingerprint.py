@@ -59,7 +59,11 @@ def test_what_it_holds(train: Train) -> None:
         "backend.deterministic": False,
         "backend.matmul_precision": "highest",
         "backend.cudnn_benchmark": False,
+        "backend.cudnn_allow_tf32": True,
+        "backend.mkldnn_matmul_precision": "none",
         "autograd.anomaly": False,
+        "autograd.profiler": False,
+        "python.tracing": "",
         "autograd.grad_enabled": True,
         "default_dtype": "float32",
         "env.OMP_NUM_THREADS": "1",
@@ -94,11 +98,14 @@ def test_optimizers(train: Train) -> None:
         "optimizer.0.state_bytes": 3 * (64 + 8 + 1) * 8,
         "optimizer.0.state_dtypes": f"float64:{3 * 73 * 8}",
         "optimizer.0.state_devices": f"cpu:{3 * 73 * 8}",
+        "optimizer.0.state_elsewhere_bytes": 0,
+        "optimizer.0.state_pinned_bytes": 0,
         "optimizer.0.step_devices": "cpu:3",
         "optimizer.1.class": "SGD",
         "optimizer.1.group.0.fused": True,
         "optimizer.1.state_dtypes": "bfloat16:6",
         "model.trainable_parameters": 4,
+        "model.trainable_elements": 64 + 8 + 1 + 3,
         "model.dtypes": "bfloat16:3,float64:81",
     }
 
@@ -108,3 +115,13 @@ def test_optimizers_that_are_rebuilt(train: Train) -> None:
     found = values(train(REBUILT))
     classes = {name: value for name, value in found.items() if name.endswith(".class")}
     assert list(classes.values()) == ["Adam"]
+
+
+def test_settings_that_torch_refuses_to_tell(train: Train) -> None:
+    """Where the older and the newer names of a precision are mixed, the rest is described all the same."""
+    mixed = (
+        "import torch\ntorch.backends.fp32_precision = 'tf32'\ntorch.set_float32_matmul_precision('medium')\n"
+    )
+    found = values(train(mixed + STEPS.replace("import torch", "")))
+    assert found["optimizer.0.class"] == "SGD"
+    assert found["backend.mkldnn_matmul_precision"] == "bf16"

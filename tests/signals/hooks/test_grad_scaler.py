@@ -29,3 +29,14 @@ def test_skipped_updates(train: Train) -> None:
     assert recorded.counts("scaler_skips") == [1, 0, 1, 1, 0, 0]
     skips = recorded.events("scaler_skip")
     assert [(skip.step, skip.fields["scale"]) for skip in skips] == [(0, 256.0), (2, 128.0), (3, 64.0)]
+
+
+def test_where_the_scale_began(train: Train) -> None:
+    """A new scaler begins at its default, a loaded one at the scale that was saved."""
+    loading = SCALER.replace(
+        "for step", "scaler.load_state_dict({**scaler.state_dict(), 'scale': 64.0})\nfor step"
+    )
+    for source, first in ((SCALER, 256.0), (loading, 64.0)):
+        found = train(source).rank.fingerprints[-1].values
+        assert found["scaler.0.first_scale"] == first
+        assert found["scaler.0.scale"] == first / 8

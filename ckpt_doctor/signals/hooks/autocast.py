@@ -1,0 +1,40 @@
+"""Regions of automatic mixed precision: they are over when a step ends, so each one is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from ckpt_doctor.signals.clock import BACKWARD
+from ckpt_doctor.signals.contract import Recorder, Signal
+from ckpt_doctor.signals.tally import Tally
+
+SIGNALS = (
+    Signal("autocast_bfloat16", "count", "compute", "autocast regions for bfloat16 entered in forward"),
+    Signal("autocast_float16", "count", "compute", "autocast regions for float16 entered in forward"),
+)
+NEEDS = ("torch.amp.autocast_mode",)
+
+
+def install(recorder: Recorder, module: ModuleType) -> None:
+    """Wrap the entry of ``torch.autocast``, which its older names lead to as well.
+
+    Dynamo knows the class and does not trace the method. Regions without gradients belong to a
+    validation, those inside backward to activations that are computed again.
+    """
+    torch = module.torch
+    names = {torch.bfloat16: SIGNALS[0].name, torch.float16: SIGNALS[1].name}
+    tally = Tally(*names.values())
+
+    def make(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def enter(region: Any) -> Any:
+            name = names.get(region.fast_dtype) if region._enabled else None
+            if name is not None and torch.is_grad_enabled() and not recorder.inside(BACKWARD):
+                tally.add(name)
+            return original(region)
+
+        return enter
+
+    recorder.wrap(module.autocast, "__enter__", make)
+    recorder.at_step_end(tally.take)

@@ -1,0 +1,55 @@
+"""Modes that slow every operation down and may be gone again when a step ends: asked for at each backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from ckpt_doctor.signals.clock import BACKWARD
+from ckpt_doctor.signals.contract import Recorder, Signal
+from ckpt_doctor.signals.tally import Tally
+
+SIGNALS = (
+    Signal("anomaly_backwards", "count", "compute", "backward passes under anomaly detection"),
+    Signal("profiled_backwards", "count", "compute", "backward passes under torch's profiler"),
+    Signal("retained_backwards", "count", "compute", "backward passes that keep their graph"),
+)
+NEEDS = ("torch.autograd",)
+
+ANOMALY, PROFILED, RETAINED = (signal.name for signal in SIGNALS)
+RETAIN_GRAPH = {"backward": 2, "grad": 3}
+"""Place of the argument ``retain_graph``; ``create_graph``, which is its default, follows it."""
+
+
+def install(recorder: Recorder, module: ModuleType) -> None:
+    """Wrap autograd's two entry points; passes inside a pass belong to it."""
+    tally = Tally(ANOMALY, PROFILED, RETAINED)
+    anomaly, profiled = module.torch.is_anomaly_enabled, module._profiler_enabled
+
+    def make(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def make_one(original: Callable[..., Any]) -> Callable[..., Any]:
+            def asked(*args: Any, **kwargs: Any) -> Any:
+                if not recorder.inside(BACKWARD) and recorder.in_training_thread():
+                    if anomaly():
+                        tally.add(ANOMALY)
+                    if profiled():
+                        tally.add(PROFILED)
+                    if _retains(args[RETAIN_GRAPH[name] :], kwargs):
+                        tally.add(RETAINED)
+                return original(*args, **kwargs)
+
+            return asked
+
+        return make_one
+
+    for name in RETAIN_GRAPH:
+        recorder.wrap(module, name, make(name))
+    recorder.at_step_end(tally.take)
+
+
+def _retains(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a pass keeps its graph; ``args`` begin with ``retain_graph``."""
+    retain = args[0] if args else kwargs.get("retain_graph")
+    create = args[1] if len(args) > 1 else kwargs.get("create_graph")
+    return bool(create if retain is None else retain)
