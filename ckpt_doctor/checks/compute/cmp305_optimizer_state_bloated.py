@@ -8,8 +8,9 @@ Every optimizer step then moves more bytes, or does its work twice.
 
 How it is measured
 ------------------
-The fingerprints: state bytes, elements or entries, parameters or groups rose by ``GROWTH_RATIO``, or
-the state's types changed; and the optimizer part of the step grew.
+The fingerprints: state bytes, elements or entries, parameters or groups rose by
+``training.GROWTH_RATIO`` more than the trained part of the model did, and the optimizer part of the step
+grew.
 
 How to fix it
 -------------
@@ -17,19 +18,18 @@ Cast the state to the parameters' type after the load; build the groups before t
 
 When it is wrong
 ----------------
-A state that is wider on purpose (float32 moments of half-precision parameters) is wide on both sides. A
-control that is seen before its first optimizer step has no state yet.
+A state that grew as its parameters did is not blamed: more trained parameters are CMP308, wider ones
+CMP309. A state that is wider on purpose (float32 moments of half-precision parameters) is wide on both
+sides. A control that is seen before its first optimizer step has no state yet.
 """
 
 from __future__ import annotations
 
 from ckpt_doctor import units
-from ckpt_doctor.checks import blame
+from ckpt_doctor.checks import blame, training
 from ckpt_doctor.facts.comparison import Comparison, FingerprintChange
 from ckpt_doctor.facts.report import Case, Confidence, Found, Severity, Side
 
-GROWTH_RATIO = 1.05
-"""Sizes are counted, not measured: the margin is for counters that a step adds to the state."""
 SIZES = ("state_bytes", "state_elements", "state_entries", "parameters", "groups")
 TYPES = ("state_dtypes",)
 
@@ -63,16 +63,12 @@ def find(case: Case) -> Found | None:
 
 
 def _grown(comparison: Comparison) -> tuple[FingerprintChange, ...]:
-    sizes = [c for c in blame.changes_of(comparison, "optimizer.", SIZES) if _is_larger(c)]
+    least_ratio = training.GROWTH_RATIO * training.growth_ratio(comparison)
+    sizes = [
+        c for c in blame.changes_of(comparison, "optimizer.", SIZES) if training.is_larger(c, least_ratio)
+    ]
     types = blame.changes_of(comparison, "optimizer.", TYPES) if sizes else ()
     return (*sizes, *types)
-
-
-def _is_larger(change: FingerprintChange) -> bool:
-    before, after = change.before, change.after
-    if not isinstance(before, (int, float)) or not isinstance(after, (int, float)):
-        return False
-    return before > 0 and after >= GROWTH_RATIO * before
 
 
 def _told(change: FingerprintChange) -> str:
