@@ -14,8 +14,6 @@ from ckpt_doctor.cli.output import Destinations
 from ckpt_doctor.cli.policy import project_policy
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ckpt_doctor.facts.report import Severity
 
 
@@ -23,7 +21,7 @@ def run(
     paths: Sequence[str],
     format_name: str,
     *,
-    output: Sequence[Path] = (),
+    output: Sequence[str] = (),
     required: Sequence[str] = (),
     ignored: Sequence[str] = (),
     fail_on: Severity | None = None,
@@ -33,7 +31,7 @@ def run(
     Args:
         paths: Checkpoint files or folders.
         format_name: Format on standard output.
-        output: Files to write as well.
+        output: Files to write as well, as `Destinations` takes them.
         required: Kinds of state that every checkpoint has to hold.
         ignored: Codes of rules whose findings are left out.
         fail_on: Least severity that makes the exit code 1; None leaves it to the project.
@@ -43,8 +41,7 @@ def run(
     """
     destinations = Destinations(format_name, output)
     policy = project_policy(os.getcwd(), required=required, ignored=ignored, fail_on=fail_on)
-    with progress.shown() as show:
-        show("reading", None)
+    with progress.shown_if_long("reading"):
         report, errors = doctor.inspect(paths, policy)
     code = destinations.deliver(report, policy) if report.checkpoints else ExitCode.COULD_NOT_RUN
     for error in errors:

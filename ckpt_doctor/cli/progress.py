@@ -8,6 +8,9 @@ from contextlib import contextmanager
 
 from ckpt_doctor.report.terminal.harmless import harmless
 
+_PATIENCE_S = 1.0
+"""So long nobody minds waiting without a word."""
+
 Progress = Callable[[str, float | None], None]
 """Takes what is being done, and which part of it is done (0 to 1; None where nobody knows)."""
 
@@ -36,6 +39,31 @@ def shown() -> Iterator[Progress]:
             display.update(task, description=harmless(message), total=total, completed=done_ratio or 0.0)
 
         yield show
+
+
+@contextmanager
+def shown_if_long(message: str) -> Iterator[None]:
+    """A progress line that comes only where the block takes longer than a moment."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    import threading
+
+    done = threading.Event()
+
+    def wait() -> None:
+        if not done.wait(_PATIENCE_S):
+            with shown() as show:
+                show(message, None)
+                done.wait()
+
+    waiter = threading.Thread(target=wait, daemon=True)
+    waiter.start()
+    try:
+        yield
+    finally:
+        done.set()
+        waiter.join()
 
 
 def _silent(message: str, done_ratio: float | None) -> None:

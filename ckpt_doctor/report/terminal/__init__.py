@@ -1,1 +1,1 @@
-"""Text for terminals: the only part of the reports that knows rich."""
+"""Text for terminals: what it looks like, in columns and colours."""

@@ -10,6 +10,8 @@ _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 def harmless(text: str) -> str:
     """Replace line breaks and tabs by spaces, and every other unsafe character by its escape sequence."""
+    if text.isprintable():  # Python's notion of printable leaves out all of these, and more.
+        return text
     return "".join(_escaped(char) if unicodedata.category(char) in _UNSAFE else char for char in text)
 
 

@@ -6,22 +6,22 @@ markup is interpreted and no control character reaches the terminal.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
-from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
-
 from ckpt_doctor.report.terminal.harmless import harmless
+from ckpt_doctor.report.terminal.lines import Span, painted, width_of, wrapped
 
 Cell = str | tuple[str, str]
 """Text, or text with a style."""
 
+_MIN_WIDTH = 20
 _MAX_WIDTH = 120
 """Longer lines are hard to read, however wide the terminal is."""
+_GAP = 2
+"""Columns between those of a table."""
+_HEADING_STYLE = "dim"
 
 
 class Column(NamedTuple):
@@ -33,7 +33,7 @@ class Column(NamedTuple):
 
 
 class Screen:
-    """Collects what is written and renders it for a width.
+    """Collects what is written, for a width.
 
     Args:
         width: Columns of the terminal.
@@ -41,34 +41,27 @@ class Screen:
     """
 
     def __init__(self, *, width: int, colour: bool) -> None:
-        self._buffer = io.StringIO()
-        self.width = max(20, min(width, _MAX_WIDTH))
-        self._console = Console(
-            file=self._buffer,
-            width=self.width,
-            force_terminal=colour,
-            color_system="standard" if colour else None,
-            highlight=False,
-            markup=False,
-            emoji=False,
-            legacy_windows=False,
-        )
+        self.width = max(_MIN_WIDTH, min(width, _MAX_WIDTH))
+        self._colour = colour
+        self._lines: list[str] = []
 
     def blank(self) -> None:
         """Leave a line empty."""
-        self._console.print()
+        self._lines.append("")
 
     def line(self, *spans: Cell, indent: int = 0) -> None:
         """Write a paragraph that wraps, of text and text with a style."""
-        self._console.print(Padding(_text(spans), (0, 0, 0, indent)))
+        for line in wrapped([_span(span) for span in spans], self.width - indent):
+            self._write([(" " * indent, ""), *line])
 
     def labelled(self, label: str, text: str, *, style: str = "bold", indent: int = 0) -> None:
         """Write a label with a paragraph that hangs beside it."""
-        grid = Table.grid(padding=(0, 1, 0, 0))
-        grid.add_column(no_wrap=True)
-        grid.add_column(overflow="fold")
-        grid.add_row(_text([(label, style)]), _text([text]))
-        self._console.print(Padding(grid, (0, 0, 0, indent)))
+        head = harmless(label)
+        hang = indent + width_of(head) + 1
+        before: list[Span] = [(" " * indent, ""), (head, style), (" ", "")]
+        for line in wrapped([_span(text)], max(1, self.width - hang)):
+            self._write([*before, *line])
+            before = [(" " * hang, "")]
 
     def table(
         self,
@@ -79,29 +72,59 @@ class Screen:
         headings: bool = True,
     ) -> None:
         """Write a table without borders; cells hold text or text with a style."""
-        table = Table(
-            box=None, show_header=headings, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False
-        )
-        for column in columns:
-            table.add_column(
-                Text(column.heading),
-                justify="right" if column.right else "left",
-                style=column.style,
-                overflow="fold",
-            )
-        for row in rows:
-            table.add_row(*(_text([cell]) for cell in row))
-        self._console.print(Padding(table, (0, 0, 0, indent)))
+        lines = [
+            [_span(cell, column.style) for cell, column in zip(row, columns, strict=True)] for row in rows
+        ]
+        if headings:
+            lines.insert(0, [(column.heading, _HEADING_STYLE) for column in columns])
+        room = self.width - indent - _GAP * (len(columns) - 1)
+        widths = _fitting([_widest(cells) for cells in zip(*lines, strict=True)], room)
+        for cells in lines:
+            self._row(columns, cells, widths, indent)
 
     def text(self) -> str:
         """Everything that was written, without spaces at the ends of lines."""
-        lines = (line.rstrip() for line in self._buffer.getvalue().splitlines())
-        return "\n".join(lines).strip("\n") + "\n"
+        return "\n".join(self._lines).strip("\n") + "\n"
+
+    def _row(
+        self, columns: Sequence[Column], cells: Sequence[Span], widths: Sequence[int], indent: int
+    ) -> None:
+        """Write one row; cells that wrap make it several lines high."""
+        wraps = [wrapped([cell], width) for cell, width in zip(cells, widths, strict=True)]
+        for parts in zip_longest(*wraps, fillvalue=[]):
+            line: list[Span] = [(" " * indent, "")]
+            for column, part, width in zip(columns, parts, widths, strict=True):
+                line += [*_leaning(part, width, right=column.right), (" " * _GAP, "")]
+            self._write(line)
+
+    def _write(self, line: list[Span]) -> None:
+        while line and not line[-1][0].strip(" "):
+            line.pop()
+        self._lines.append(painted(line, self._colour))
 
 
-def _text(spans: Sequence[Cell]) -> Text:
-    text = Text(overflow="fold")
-    for span in spans:
-        words, style = (span, "") if isinstance(span, str) else span
-        text.append(harmless(words), style=style)
-    return text
+def _span(cell: Cell, style: str = "") -> Span:
+    words, own = (cell, "") if isinstance(cell, str) else cell
+    return harmless(words), own or style
+
+
+def _widest(cells: Sequence[Span]) -> int:
+    return max(width_of(words) for words, _ in cells)
+
+
+def _leaning(part: list[Span], width: int, *, right: bool) -> list[Span]:
+    """A line of a cell, filled up to the column's width."""
+    fill = (" " * (width - sum(width_of(words) for words, _ in part)), "")
+    return [fill, *part] if right else [*part, fill]
+
+
+def _fitting(widths: Sequence[int], room: int) -> list[int]:
+    """Widths that fit into the room: the widest columns give first, and none gives all."""
+    cap = next((cap for cap in range(room, 0, -1) if sum(min(w, cap) for w in widths) <= room), 1)
+    left = room - sum(min(width, cap) for width in widths)
+    fitting = []
+    for width in widths:
+        extra = int(width > cap and left > 0)
+        left -= extra
+        fitting.append(min(width, cap) + extra)
+    return fitting

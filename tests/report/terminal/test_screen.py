@@ -29,3 +29,34 @@ def test_very_wide_terminals_do_not_make_long_lines() -> None:
     screen = Screen(width=500, colour=False)
     screen.line("word " * 100)
     assert max(len(line) for line in screen.text().splitlines()) <= 120
+
+
+def test_narrow_terminals_shrink_the_widest_columns() -> None:
+    """A table that is too wide wraps its long cells; short ones stay whole."""
+    screen = Screen(width=30, colour=False)
+    screen.table(
+        [Column(""), Column("", right=True)], [["a rather long description of it", "12.4 MB"]], indent=2
+    )
+    lines = screen.text().splitlines()
+    assert all(len(line) <= 30 for line in lines)
+    assert lines[0].endswith("12.4 MB")
+    assert " ".join(" ".join(lines).replace("12.4 MB", "").split()) == "a rather long description of it"
+
+
+def test_wide_characters_are_aligned_by_their_columns() -> None:
+    """A cell of Chinese takes two columns a character, so that the next column stands straight."""
+    screen = Screen(width=40, colour=False)
+    screen.table([Column("path"), Column("size")], [["数据", "1 MB"], ["data", "2 MB"]])
+    assert screen.text() == "path  size\n数据  1 MB\ndata  2 MB\n"
+
+
+def test_colour_and_what_the_colour_is_of() -> None:
+    """Headings are faint, styles of columns and cells colour their text, and spaces stay uncoloured."""
+    screen = Screen(width=40, colour=True)
+    screen.table([Column("a", style="bold"), Column("b")], [["x", ("long", "red")]])
+    assert screen.text() == "\x1b[2ma\x1b[0m  \x1b[2mb\x1b[0m\n\x1b[1mx\x1b[0m  \x1b[31mlong\x1b[0m\n"
+
+
+def test_an_empty_screen() -> None:
+    """Nothing written is an empty line."""
+    assert Screen(width=40, colour=True).text() == "\n"
