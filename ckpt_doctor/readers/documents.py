@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ckpt_doctor.readers.limits import Budget
 from ckpt_doctor.readers.sources import HEAD_BYTES, Source
@@ -14,8 +14,13 @@ from ckpt_doctor.readers.text import clean
 from ckpt_doctor.readers.tree import Global, Node
 from ckpt_doctor.readers.zips import MAGIC, Archive
 
+if TYPE_CHECKING:
+    from ckpt_doctor.readers.tars import Tar
+
 PAYLOAD_SUFFIX = ".distcp"
 """Files of torch.distributed.checkpoint that only their ``.metadata`` can explain."""
+SIDE_FORMATS = ("json", "text")
+"""What lies beside checkpoint files and is none by itself."""
 
 
 class Document(NamedTuple):
@@ -56,6 +61,7 @@ class Reading:
     """The file's own name, for formats that have no other mark."""
     _head: bytes | None = None
     _archive: Archive | None = None
+    _tar: Tar | None = None
 
     @property
     def head(self) -> bytes:
@@ -80,6 +86,24 @@ class Reading:
             self._archive = Archive(self.source, self.budget)
         return self._archive
 
+    @property
+    def is_tar(self) -> bool:
+        """Whether the file begins like a tar archive."""
+        return self.head[257:262] == b"ustar"
+
+    @property
+    def tar(self) -> Tar:
+        """The file as a tar archive.
+
+        Raises:
+            Malformed: It is damaged.
+        """
+        from ckpt_doctor.readers.tars import Tar
+
+        if self._tar is None:
+            self._tar = Tar(self.source, self.budget)
+        return self._tar
+
 
 @dataclass(eq=False, repr=False)
 class Bundle:
@@ -96,16 +120,17 @@ class Bundle:
 
     @property
     def only(self) -> Document | None:
-        """The document where there is just one file."""
-        return None if self.is_folder else next(iter(self.documents.values()), None)
+        """The checkpoint file where there is just one, whether it or its folder was named."""
+        files = [each for each in self.documents.values() if each.format not in SIDE_FORMATS]
+        return files[0] if len(files) == 1 else None
 
     @property
     def root(self) -> Node:
-        """The decoded tree of a single file; None for a folder."""
+        """The decoded tree of the only checkpoint file; None where there are several."""
         return None if self.only is None else self.only.root
 
     def keys(self) -> frozenset[str]:
-        """Top-level string keys of a single file."""
+        """Top-level string keys of the only checkpoint file."""
         return self._keys
 
     @cached_property

@@ -86,10 +86,17 @@ def _pointed(store: Store, path: str, folders: list[str], files: list[str]) -> s
         if pointer in files:
             text = pointer_text(store, store.join(path, pointer))
             name = posixpath.basename(text.replace("\\", "/"))
-            for candidate in (name, f"iter_{int(name):07d}" if name.isdecimal() and len(name) < 12 else name):
+            for candidate in (name, *_numbered(name)):
                 if candidate and (candidate in folders or (candidate in files and candidate != pointer)):
                     return candidate
     return None
+
+
+def _numbered(name: str) -> tuple[str, ...]:
+    """Folders of Megatron and verl that a pointer names by their number alone."""
+    if not name.isdecimal() or len(name) >= 12:
+        return ()
+    return f"iter_{int(name):07d}", f"global_step_{int(name)}"
 
 
 def _newest_folder(folders: list[str], files: list[str]) -> str | None:

@@ -14,14 +14,15 @@ from typing import NamedTuple
 
 from ckpt_doctor.errors import CheckpointError
 from ckpt_doctor.facts.checkpoint import CheckpointFacts, TensorEntry
-from ckpt_doctor.facts.states import StateKind
-from ckpt_doctor.readers.documents import PAYLOAD_SUFFIX, Bundle, Document, Reading
+from ckpt_doctor.facts.states import PresenceStatus, StateKind
+from ckpt_doctor.readers.documents import PAYLOAD_SUFFIX, SIDE_FORMATS, Bundle, Document, Reading
 from ckpt_doctor.readers.folders import Choice, choose, without
-from ckpt_doctor.readers.formats import decode_file
+from ckpt_doctor.readers.formats import decode_file, recognise
 from ckpt_doctor.readers.globals import executable
 from ckpt_doctor.readers.layout import layout_of
 from ckpt_doctor.readers.limits import Budget, Malformed, Unrecognised, Unrelated
 from ckpt_doctor.readers.optimizers import account_all
+from ckpt_doctor.readers.presence import States
 from ckpt_doctor.readers.shards import absent_shards
 from ckpt_doctor.readers.sources import Meter, Source
 from ckpt_doctor.readers.stores import Store, is_address, store_of
@@ -29,7 +30,6 @@ from ckpt_doctor.readers.survey import Find, Survey, counter_value, survey
 from ckpt_doctor.readers.text import clean
 from ckpt_doctor.readers.tree import Path, Tensor, show_path
 
-_SIDE_FORMATS = ("json", "text")
 _MAX_DOCUMENTS = 512
 _MAX_OPTIMIZERS = 64
 _REMOTE_AT_ONCE = 8
@@ -125,17 +125,27 @@ def _open(store: Store, path: str, budget: Budget, meter: Meter) -> Bundle:
 def _open_file(store: Store, path: str, budget: Budget, meter: Meter) -> Bundle:
     source = store.open(path, "", meter)
     try:
-        document = decode_file(Reading(source, budget, called=posixpath.basename(path)))
+        reading = Reading(source, budget, called=posixpath.basename(path))
+        if reading.is_tar and recognise(reading) is None:
+            return _open_archive(path, reading, meter)
+        document = decode_file(reading)
     finally:
         source.close()
     return Bundle(path, False, {"": document}, {"": source.size_bytes})
+
+
+def _open_archive(path: str, reading: Reading, meter: Meter) -> Bundle:
+    """Open an archive of files as the folder that was packed into it."""
+    from ckpt_doctor.readers.tars import TarStore
+
+    return _open(TarStore(path, reading.tar), path, reading.budget, meter)
 
 
 def _open_folder(store: Store, choice: Choice, budget: Budget, meter: Meter) -> Bundle:
     path = choice.path
     files = without(store.files(path), choice.skipped)
     if not files:
-        raise Malformed("the folder is empty")
+        raise Malformed("it is empty")
     store.expect(path, (name for name in files if not name.endswith(PAYLOAD_SUFFIX)), meter)
     documents: dict[str, Document] = {}
     damaged: dict[str, str] = {}
@@ -154,8 +164,8 @@ def _open_folder(store: Store, choice: Choice, budget: Budget, meter: Meter) -> 
             if _is_damaged(name, error):
                 damaged[clean(name)] = error.why
     bundle = Bundle(path, True, documents, files, damaged)
-    if not bundle.lacks_metadata and all(d.format in _SIDE_FORMATS for d in documents.values()):
-        raise Malformed("no file of the folder is a checkpoint", next(iter(damaged.values()), None))
+    if not bundle.lacks_metadata and all(d.format in SIDE_FORMATS for d in documents.values()):
+        raise Malformed("no file in it is a checkpoint", next(iter(damaged.values()), None))
     return bundle
 
 
@@ -215,7 +225,7 @@ def _facts(bundle: Bundle, found: Survey, budget: Budget, meter: Meter) -> Check
         compiled=True if "_orig_mod." in prefixes or found.compiled_by else None,
         payload_bytes=sum(payloads) if payloads else None,
         notes=tuple(_notes(bundle)),
-        progress=_progress(found),
+        progress=_progress(found, states),
         missing_parts=tuple(_missing_parts(bundle)),
     )
 
@@ -225,7 +235,7 @@ def _format(bundle: Bundle) -> str:
     names = [document.format for document in bundle.documents.values()]
     if "dcp" in names or not names:
         return "dcp"
-    weighed = [name for name in names if name not in _SIDE_FORMATS] or names
+    weighed = [name for name in names if name not in SIDE_FORMATS] or names
     return max(sorted(set(weighed)), key=weighed.count)
 
 
@@ -281,10 +291,12 @@ def _missing_parts(bundle: Bundle) -> list[str]:
     return missing
 
 
-def _progress(found: Survey) -> dict[str, int]:
+def _progress(found: Survey, states: States) -> dict[str, int]:
+    """Counters that the layout takes for what they are called."""
     progress = {}
     for kind in (StateKind.STEP, StateKind.EPOCH, StateKind.DATALOADER_POSITION):
-        for find in found.of(kind):
+        there = states[kind].status is PresenceStatus.PRESENT
+        for find in found.of(kind) if there else ():
             value = counter_value(find.node)
             if value is not None and -(1 << 62) < value < 1 << 62:
                 progress["position" if kind is StateKind.DATALOADER_POSITION else kind.value] = int(value)

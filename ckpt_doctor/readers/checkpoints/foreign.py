@@ -37,22 +37,7 @@ def _is_tensorflow(head: bytes) -> bool:
     return head[:1] == b"\0" and b"\x08\x01\x1a\x02\x08\x01" in head[:64]
 
 
-def _is_tar(*members: str) -> Callable[[bytes], bool]:
-    """A tar archive; with members, one that has one of these among its first two headers."""
-
-    def matches(head: bytes) -> bool:
-        if head[257:262] != b"ustar":
-            return False
-        first = {head[at : at + 100].partition(b"\0")[0].decode("latin-1") for at in (0, 512)}
-        return not members or any(name.removeprefix("./") in members for name in first)
-
-    return matches
-
-
 _UNPACK = "unpack it first"
-_TORCH_0_1 = ("sys_info", "pickle", "tensors", "storages")
-_OLD = "load it with torch and save it again"
-_NEMO = "it starts a fine-tuning and holds no training state; unpack it to inspect model_weights.ckpt"
 _INTERRUPTED = "an interrupted save or copy leaves such a file: take an earlier checkpoint"
 _OTHER = "inspect reads PyTorch training checkpoints"
 
@@ -69,9 +54,6 @@ _KINDS: tuple[_Kind, ...] = (
     _Kind("xz-compressed", _UNPACK, _starts(b"\xfd7zXZ")),
     _Kind("a 7z archive", _UNPACK, _starts(b"7z\xbc\xaf\x27\x1c")),
     _Kind("a RAR archive", _UNPACK, _starts(b"Rar!")),
-    _Kind("a checkpoint of torch 0.1, a tar archive", _OLD, _is_tar(*_TORCH_0_1)),
-    _Kind("a NeMo archive (tar)", _NEMO, _is_tar("model_config.yaml", "model_weights.ckpt")),
-    _Kind("a tar archive", _UNPACK, _is_tar()),
     _Kind("a GGUF model, for inference with llama.cpp", _OTHER, _starts(b"GGUF")),
     _Kind("a GGML model, for inference with llama.cpp", _OTHER, _starts(b"ggml", b"lmgg", b"tjgg", b"fmgg")),
     _Kind("an HDF5 file, as Keras writes them", _OTHER, _starts(b"\x89HDF\r\n")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import pickle
 import struct
 import tarfile
 import zipfile
@@ -130,22 +131,132 @@ def test_files_of_tensorflow_are_known_by_their_names(tmp_path: Path, name: str)
     assert read_checkpoint(str(tmp_path / name)).format == "torch_zip"
 
 
-@pytest.mark.parametrize(
-    ("members", "words"),
-    [
-        (("sys_info", "pickle", "tensors", "storages"), "torch 0.1"),
-        (("./model_config.yaml", "./model_weights.ckpt"), "NeMo archive"),
-        (("notes.txt",), "a tar archive"),
-    ],
-)
-def test_tar_archives_are_named(tmp_path: Path, members: tuple[str, ...], words: str) -> None:
-    """A tar archive is told apart by its members, and declined with what to do."""
-    with tarfile.open(tmp_path / "model.tar", "w") as archive:
-        for name in members:
-            archive.addfile(tarfile.TarInfo(name))
-    with pytest.raises(CheckpointError, match=words) as caught:
-        read_checkpoint(str(tmp_path / "model.tar"))
-    assert caught.value.hint
+def save_as_torch_0_1(path: Path, value: Any) -> None:
+    """Write a file as torch.save of PyTorch 0.1 did: what ``legacy_load`` of torch still reads."""
+    tensors: dict[int, torch.Tensor] = {}
+
+    class Pickler(pickle.Pickler):
+        def persistent_id(self, node: object) -> str | None:
+            if not isinstance(node, torch.Tensor):
+                return None
+            tensors[id(node)] = node
+            return str(id(node))
+
+    buffer = io.BytesIO()
+    Pickler(buffer, 2).dump(value)
+    storages = {tensor.untyped_storage()._cdata: tensor for tensor in tensors.values()}
+    listed = pickle.dumps(len(tensors), 2)
+    for number, tensor in tensors.items():
+        listed += pickle.dumps((number, tensor.untyped_storage()._cdata, torch.FloatStorage), 2)
+        sizes = (*tensor.shape, *tensor.stride(), tensor.storage_offset())
+        listed += struct.pack(f"<ii{len(sizes)}q", tensor.dim(), 0, *sizes)
+    stored = pickle.dumps(len(storages), 2)
+    for number, tensor in storages.items():
+        raw = bytes(tensor.untyped_storage())
+        stored += (
+            pickle.dumps((number, "cpu", torch.FloatStorage), 2) + struct.pack("<q", len(raw) // 4) + raw
+        )
+    stored += pickle.dumps([], 2)
+    pack(path, {"sys_info": b"", "pickle": buffer.getvalue(), "tensors": listed, "storages": stored})
+
+
+def pack(path: Path, files: dict[str, bytes]) -> None:
+    """Write a tar archive."""
+    with tarfile.open(path, "w:") as archive:
+        for name, data in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+
+
+def saved_bytes(value: Any) -> bytes:
+    """What torch.save writes."""
+    buffer = io.BytesIO()
+    torch.save(value, buffer)
+    return buffer.getvalue()
+
+
+def test_a_checkpoint_of_torch_0_1(tmp_path: Path) -> None:
+    """A tar archive of torch's first format is read, and views are known by their storage."""
+    path = tmp_path / "old.pt"
+    base = torch.arange(6.0)
+    save_as_torch_0_1(
+        path, {"model": {"w": base.view(2, 3), "row": base[:3], "b": torch.ones(4)}, "epoch": 3}
+    )
+    assert torch.equal(torch.load(path, weights_only=False)["model"]["w"], base.view(2, 3))
+    facts = read_checkpoint(str(path))
+    assert facts.format == "torch_tar"
+    assert present(facts) == {"model", "epoch"}
+    assert facts.progress == {"epoch": 3}
+    entries = {t.key: t for t in facts.tensors}
+    assert entries["model.w"].shape == (2, 3)
+    assert entries["model.w"].storage == entries["model.row"].storage != entries["model.b"].storage
+    assert (entries["model.row"].storage_bytes, entries["model.row"].tensor_bytes) == (24, 12)
+    assert (entries["model.w"].dtype, entries["model.w"].device) == ("float32", "cpu")
+
+
+@pytest.mark.parametrize("name", ["tensors", "storages", "pickle"])
+def test_a_damaged_checkpoint_of_torch_0_1(tmp_path: Path, name: str) -> None:
+    """Whichever of its files is cut, there is one line that says so."""
+    path = tmp_path / "old.pt"
+    save_as_torch_0_1(path, {"model": {"w": torch.ones(4)}})
+    with tarfile.open(path) as archive:
+        files = {m.name: archive.extractfile(m).read() for m in archive}  # type: ignore[union-attr]
+    pack(path, {**files, name: files[name][:-12]})
+    with pytest.raises(CheckpointError, match=r"cut short|damaged"):
+        read_checkpoint(str(path))
+
+
+def test_a_nemo_archive(tmp_path: Path) -> None:
+    """The weights within are read without unpacking them, and said to be no training state."""
+    path = tmp_path / "model.nemo"
+    weights = saved_bytes({"encoder.w": torch.zeros(100, 1000)})
+    pack(path, {"./model_config.yaml": b"a: 1\nb:\n  c: 2\n", "./model_weights.ckpt": weights})
+    facts = read_checkpoint(str(path))
+    assert (facts.layout, facts.format) == ("nemo", "torch_zip")
+    assert facts.path == str(path)
+    assert present(facts) == {"model"}
+    assert facts.states[StateKind.MODEL].where == "model_weights.ckpt"
+    assert (
+        facts.states[StateKind.OPTIMIZER].remedy == "resume from a .ckpt of exp_manager's checkpoints folder"
+    )
+    assert facts.read_bytes < facts.size_bytes / 20
+    assert [p.name for p in tmp_path.iterdir()] == ["model.nemo"]
+
+
+def test_a_parallel_nemo_archive(tmp_path: Path) -> None:
+    """Each rank has its weights in a folder of its own, or all have theirs in one of DCP."""
+    by_rank, sharded = tmp_path / "ranks.nemo", tmp_path / "sharded.nemo"
+    config = {"model_config.yaml": b"a: 1\nb:\n  c: 2\n"}
+    ranks = {f"mp_rank_0{i}/model_weights.ckpt": saved_bytes({"w": torch.zeros(2)}) for i in range(2)}
+    pack(by_rank, {**config, **ranks})
+    save_distributed(tmp_path / "dcp")
+    files = {f"model_weights/{path.name}": path.read_bytes() for path in (tmp_path / "dcp").iterdir()}
+    pack(sharded, {**config, **files})
+    for path in (by_rank, sharded):
+        facts = read_checkpoint(str(path))
+        assert facts.layout == "nemo"
+        assert "model" in present(facts)
+        assert not facts.missing_parts
+
+
+def test_a_packed_folder(tmp_path: Path) -> None:
+    """The newest checkpoint of a folder that was packed is found as in the folder itself."""
+    path = tmp_path / "run.tar"
+    pack(
+        path,
+        {f"run/step-{n}/x.pt": saved_bytes({"model": {"w": torch.zeros(2)}, "step": n}) for n in (9, 10)},
+    )
+    facts = read_checkpoint(str(path))
+    assert facts.path == f"{path}/run/step-10"
+    assert facts.progress == {"step": 10}
+
+
+def test_a_tar_archive_of_other_things(tmp_path: Path) -> None:
+    """An archive without any checkpoint is declined."""
+    pack(tmp_path / "notes.tar", {"notes.txt": b"hello"})
+    with pytest.raises(CheckpointError, match="no file in it is a checkpoint"):
+        read_checkpoint(str(tmp_path / "notes.tar"))
 
 
 def write_safetensors(path: Path, header: dict[str, Any], data: bytes) -> None:
@@ -170,6 +281,41 @@ def test_headers_that_contradict_themselves(tmp_path: Path, entry: dict[str, Any
     write_safetensors(path, {"w": entry}, b"\0" * 8)
     with pytest.raises(CheckpointError, match=words):
         read_checkpoint(str(path))
+
+
+def raw_safetensors(path: Path, header: str) -> None:
+    """A safetensors file with a header as it is written here, and eight bytes of data."""
+    raw = header.encode()
+    path.write_bytes(struct.pack("<Q", len(raw)) + raw + b"\0" * 8)
+
+
+ENTRY = '{"dtype":"F32","shape":[2],"data_offsets":[0,8]}'
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        f'{{"w":{ENTRY},"w":{ENTRY}}}',
+        f'{{"w":5,"w":{ENTRY}}}',
+        f'{{"w":{ENTRY},"\\u0077":{ENTRY}}}',
+        f'{{"w":{ENTRY},"a:b":{ENTRY},"a:b":{ENTRY}}}',
+        '{"w":{"dtype":"F32","shape":[9],"shape":[2],"data_offsets":[0,8]}}',
+        f'{{"__metadata__":{{"a":"1","a":"2"}},"w":{ENTRY}}}',
+    ],
+)
+def test_a_name_that_stands_twice_is_refused(tmp_path: Path, header: str) -> None:
+    """Readers differ in which of the two they take, so neither is taken; however the name is spelled."""
+    raw_safetensors(tmp_path / "x.safetensors", header)
+    with pytest.raises(CheckpointError, match="twice"):
+        read_checkpoint(str(tmp_path / "x.safetensors"))
+
+
+def test_colons_in_names_and_values(tmp_path: Path) -> None:
+    """A colon within a name or a value makes no key of it."""
+    header = f'{{"__metadata__":{{"when":"12:30","a:b":"{{}}"}},"encoder:w":{ENTRY}}}'
+    raw_safetensors(tmp_path / "x.safetensors", header)
+    facts = read_checkpoint(str(tmp_path / "x.safetensors"))
+    assert [tensor.key for tensor in facts.tensors] == ["encoder:w"]
 
 
 def test_a_missing_shard_is_named(tmp_path: Path) -> None:
