@@ -24,8 +24,8 @@ PLAIN_REMEDIES: Mapping[StateKind, str] = {
     StateKind.SAMPLER_EPOCH: "save the epoch and call sampler.set_epoch(epoch) on resume",
     StateKind.SAMPLER_RNG: "give the sampler a torch.Generator of its own and save its state at the "
     "start of the epoch",
-    StateKind.DATALOADER_POSITION: "use torchdata's StatefulDataLoader and save its state_dict(), or save"
-    "  the batches done in the epoch beside the sampler's state",
+    StateKind.DATALOADER_POSITION: "use torchdata's StatefulDataLoader and save its state_dict(), or save "
+    "the batches done in the epoch beside the sampler's state",
     StateKind.TORCH_RNG: "save torch.get_rng_state(), one per rank",
     StateKind.CUDA_RNG: "save torch.cuda.get_rng_state_all(), one set per rank",
     StateKind.NUMPY_RNG: "save numpy.random.get_state(), one per rank",

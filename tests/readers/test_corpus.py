@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from ckpt_doctor.checks.engine import judge
 from ckpt_doctor.errors import CheckpointError
+from ckpt_doctor.facts.report import Case
 from ckpt_doctor.facts.states import PresenceStatus, StateKind
 from ckpt_doctor.readers.inspection import read_checkpoint
 
@@ -88,3 +90,24 @@ def test_every_present_state_says_where() -> None:
         except CheckpointError:
             continue
         assert all(p.where for p in states.values() if p.status is PresenceStatus.PRESENT), line["path"]
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("transformers4_trainer/adamw_linear_mid_epoch/checkpoint-9", "ignore_data_skip=False"),
+        ("lightning2/adamw_nosched_end_of_epoch/last.ckpt", "from train_dataloader()"),
+        ("accelerate_save_state/plain_mid_epoch", "use_stateful_dataloader=True"),
+        ("accelerate_save_state/stateful_mid_epoch", "use_seedable_sampler=True"),
+        ("deepspeed_zero/zero1_fp32", "beside the tag folder"),
+        ("torch_fsdp1/full_state_dict", "in a file of its own for each rank"),
+        ("torch_fsdp1/sharded_state_dict", "in a file of its own for each rank"),
+        ("torch_fsdp1/local_state_dict", "in a file of its own for each rank"),
+        ("torch_dcp/fsdp2_app_state", "a key of its own for each rank"),
+        ("torch_dcp/fsdp2_torch_save_per_rank", "in a file of its own for each rank"),
+    ],
+)
+def test_a_missing_position_has_the_remedy_of_its_framework(path: str, words: str) -> None:
+    """STA112 finds it in a file that the framework itself wrote, and names the framework's own switch."""
+    found, _ = judge(Case(checkpoints=(read_checkpoint(str(CORPUS / "out" / path)),)))
+    assert words in next(finding.remedy for finding in found if finding.code == "STA112")

@@ -81,18 +81,20 @@ def _judge(case: Case, facts: CheckpointFacts) -> Found | CannotTell | None:
     )
 
 
-def _incomplete(case: Case, facts: CheckpointFacts) -> Found | None:
+def _incomplete(case: Case, facts: CheckpointFacts) -> Found | CannotTell | None:
     """A position without the order that it counts in; nothing where the sampler's state is there."""
     if is_present(facts, StateKind.SAMPLER_RNG) or is_present(facts, StateKind.SAMPLER_EPOCH):
         return None
+    unknown = first_unknown(facts, StateKind.SAMPLER_RNG, StateKind.SAMPLER_EPOCH)
+    if unknown is not None:
+        return unknown
     known = presence(facts, KIND)
     return Found(
         severity=severity(case, [KIND], Severity.WARNING),
         side=Side.DATA,
         summary="the position in the epoch is saved without the order of the data: a shuffled run skips "
         "to it in another order",
-        remedy="give the sampler a generator whose state is saved, or use a stateful sampler (torchdata's "
-        "RandomSampler), so that the loader's state holds the permutation",
+        remedy=remedy(facts, StateKind.SAMPLER_RNG),
         evidence=(Evidence(known.where or KIND.value, known.why or "incomplete", None, SOURCE),),
         checkpoint=facts.path,
     )

@@ -18,9 +18,11 @@ from ckpt_doctor.readers.text import clean
 NAME = "accelerate"
 
 _RANDOM = re.compile(r"random_states_\d+\.pkl")
+_LOADER = re.compile(r"dl_state_dict(_\d+)?\.bin")
 _NUMBERED = re.compile(r"checkpoint-\d+")
 _REGISTER = "accelerator.register_for_checkpointing(obj) for an object with state_dict that holds it"
 _STATEFUL = "DataLoaderConfiguration(use_stateful_dataloader=True) with torchdata 0.8 or newer"
+_SEEDABLE = "DataLoaderConfiguration(use_seedable_sampler=True)"
 
 WORDS = Words(
     remedies={
@@ -29,7 +31,7 @@ WORDS = Words(
         StateKind.EMA: _REGISTER,
         StateKind.DATALOADER_POSITION: f"{_STATEFUL}; else accelerator.skip_first_batches(loader, n)",
         StateKind.SAMPLER_EPOCH: f"{_STATEFUL}, or loader.set_epoch(epoch) with the epoch registered",
-        StateKind.SAMPLER_RNG: f"DataLoaderConfiguration(use_seedable_sampler=True), or {_STATEFUL}",
+        StateKind.SAMPLER_RNG: f"{_SEEDABLE}, or {_STATEFUL}",
         StateKind.SCHEDULER: "pass the scheduler to accelerator.prepare()",
         StateKind.OPTIMIZER: "pass the optimizer to accelerator.prepare()",
     },
@@ -51,11 +53,18 @@ def states(bundle: Bundle, found: Survey) -> States:
     Scripts of diffusers keep the step in the name of the folder alone.
     """
     words = WORDS
+    if any(_LOADER.fullmatch(name) for name in bundle.files):
+        words = _with(words, StateKind.SAMPLER_RNG, f"{_SEEDABLE}, and loader.set_epoch(epoch) on resume")
     name = posixpath.basename(bundle.path.replace("\\", "/").rstrip("/"))
     if _NUMBERED.fullmatch(name):
         derived = {StateKind.STEP: f"scripts read it from the folder's name, {clean(name)}"}
-        words = WORDS._replace(derived=derived)
+        words = words._replace(derived=derived)
     return judge(bundle, found, words, is_decoy=_is_accumulation)
+
+
+def _with(words: Words, kind: StateKind, remedy: str) -> Words:
+    """The same words but for one remedy: the stateful loader is in use already."""
+    return words._replace(remedies={**words.remedies, kind: remedy})
 
 
 def _is_accumulation(find: Find) -> bool:

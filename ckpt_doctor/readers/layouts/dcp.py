@@ -26,10 +26,9 @@ WORDS = Words(
 
 
 def claims(bundle: Bundle) -> int:
-    """A ``.metadata`` of DCP at the top of the folder, or payload that lacks it."""
-    if ".metadata" in bundle.documents or bundle.lacks_metadata:
-        return 5
-    return 0
+    """Metadata of DCP, of all ranks or of one, or payload that lacks it."""
+    read = any(document.format == "dcp" for document in bundle.documents.values())
+    return 5 if read or bundle.lacks_metadata else 0
 
 
 def states(bundle: Bundle, found: Survey) -> States:

@@ -1,8 +1,8 @@
 """DeepSpeed: a tag folder with ``mp_rank_XX_model_states.pt`` and ``*_optim_states.pt``; ZeRO stages 0 to 3.
 
 Source: ``deepspeed/runtime/engine.py`` and ``runtime/zero/``. Under ZeRO the key ``optimizer`` of
-the model states is
-null: the state lies in the files of the ranks. A static loss scaler of bf16 runs is no gradient scaler.
+the model states is null: the state lies in the files of the ranks. A static loss scaler of bf16 runs is no
+gradient scaler.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ from ckpt_doctor.readers.survey import Find, Survey
 NAME = "deepspeed"
 
 _OWN = "client_state of engine.save_checkpoint (dp rank 0 writes it: use a file of your own for each rank)"
+_LOADER = (
+    "save StatefulDataLoader.state_dict() of each rank in a file of its own beside the tag folder "
+    "(client_state reaches one file only); the curriculum data_sampler of DeepSpeed is kept by itself"
+)
 _STATES = re.compile(r"_(model|optim)_states\.pt$|(^|/)zero/.+/fp32\.pt$")
 WORDS = Words(
     remedies={
@@ -24,7 +28,7 @@ WORDS = Words(
         StateKind.CUDA_RNG: _OWN,
         StateKind.NUMPY_RNG: _OWN,
         StateKind.PYTHON_RNG: _OWN,
-        StateKind.DATALOADER_POSITION: _OWN,
+        StateKind.DATALOADER_POSITION: _LOADER,
         StateKind.SAMPLER_EPOCH: _OWN,
         StateKind.SAMPLER_RNG: _OWN,
         StateKind.EPOCH: "client_state={'epoch': epoch} of engine.save_checkpoint",

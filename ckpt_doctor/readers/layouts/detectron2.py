@@ -1,8 +1,7 @@
 """detectron2 and fvcore: ``model_NNNNNNN.pth``.
 
 Source: ``fvcore/common/checkpoint.py``, ``detectron2/engine/train_loop.py``. The sampler is
-infinite and begins
-anew from its seed.
+infinite and begins anew from its seed.
 """
 
 from __future__ import annotations

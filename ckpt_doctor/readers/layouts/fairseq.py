@@ -1,8 +1,7 @@
 """fairseq: ``checkpoint_last.pt``.
 
 Source: ``fairseq/trainer.py``, ``checkpoint_utils.py``, ``data/iterators.py``. Each step seeds
-torch with the seed plus
-the number of updates, so no generator state is lost.
+torch with the seed plus the number of updates, so no generator state is lost.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """PyTorch-Ignite: ``Checkpoint`` with the objects that it was given.
 
 Source: ``ignite/handlers/checkpoint.py``, ``ignite/engine/``. The engine counts iterations; with
-``epoch_length`` that
-gives the epoch.
+``epoch_length`` that gives the epoch.
 """
 
 from __future__ import annotations

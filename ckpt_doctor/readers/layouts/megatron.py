@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from ckpt_doctor.facts.states import StateKind
 from ckpt_doctor.readers.documents import Bundle
-from ckpt_doctor.readers.presence import States, Words, judge
+from ckpt_doctor.readers.presence import States, Words, judge, unknown
 from ckpt_doctor.readers.survey import Survey
+from ckpt_doctor.readers.tree import Node
 
 NAME = "megatron"
 
@@ -33,12 +34,22 @@ WORDS = Words(
 
 
 def claims(bundle: Bundle) -> int:
-    """Its files by rank, or its common state."""
+    """Its files by rank, or the description of its sharded ones."""
     if any(name.endswith("model_optim_rng.pt") for name in bundle.files):
         return 25
-    return 22 if "common.pt" in bundle.files and "metadata.json" in bundle.files else 0
+    return 22 if _backend(bundle) is not None else 0
 
 
 def states(bundle: Bundle, found: Survey) -> States:
-    """What the survey found, with the remedies of this framework."""
-    return judge(bundle, found, WORDS)
+    """What the survey found; arrays in the old format zarr lie in folders of their own."""
+    judged = judge(bundle, found, WORDS)
+    if _backend(bundle) == "zarr":
+        for kind in (StateKind.MODEL, StateKind.OPTIMIZER):
+            judged[kind] = unknown("its arrays are in zarr, a format that Megatron itself has given up")
+    return judged
+
+
+def _backend(bundle: Bundle) -> Node:
+    """How the tensors are kept; None where ``metadata.json`` does not say."""
+    document = bundle.documents.get("metadata.json")
+    return document.root.get("sharded_backend") if document and isinstance(document.root, dict) else None

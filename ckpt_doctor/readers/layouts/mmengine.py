@@ -1,8 +1,7 @@
 """MMEngine (mmdetection, mmsegmentation and others).
 
 Source: ``mmengine/runner/runner.py``, ``runner/loops.py``, ``hooks/ema_hook.py``. With EMAHook the
-two copies are
-swapped: ``state_dict`` holds the averaged weights, ``ema_state_dict`` the live ones.
+two copies are swapped: ``state_dict`` holds the averaged weights, ``ema_state_dict`` the live ones.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,13 @@ import pytest
 import torch
 import torch.distributed.checkpoint as dcp
 from safetensors.torch import save_file
+from torch import distributed
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import Shard, distribute_tensor
 
+from ckpt_doctor.checks.engine import judge
 from ckpt_doctor.facts.checkpoint import CheckpointFacts
+from ckpt_doctor.facts.report import Case
 from ckpt_doctor.facts.states import PresenceDetail, PresenceStatus, StateKind
 from ckpt_doctor.readers.inspection import read_checkpoint
 from ckpt_doctor.readers.layout import catalogue
@@ -35,6 +40,13 @@ def optimizer() -> dict[str, Any]:
     return made.state_dict()
 
 
+def by_name(state: dict[str, Any]) -> dict[str, Any]:
+    """An optimizer's state by the names of the parameters, as FSDP gathers it."""
+    names = list(weights())
+    groups = [{**group, "params": names} for group in state["param_groups"]]
+    return {"state": {names[i]: entry for i, entry in state["state"].items()}, "param_groups": groups}
+
+
 def scheduler() -> dict[str, Any]:
     """The state dict of a scheduler of torch."""
     made = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.1)
@@ -51,6 +63,14 @@ def loader() -> dict[str, Any]:
         "_num_yielded": 2,
         "dataset_state": None,
     }
+
+
+@pytest.fixture
+def one_rank() -> Iterator[None]:
+    """A process group of one process."""
+    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
+    yield
+    distributed.destroy_process_group()
 
 
 def _hf_trainer(folder: Path) -> None:
@@ -72,6 +92,16 @@ def _accelerate(folder: Path) -> None:
 def _stateful_accelerate(folder: Path) -> None:
     _accelerate(folder)
     torch.save(loader(), folder / "dl_state_dict.bin")
+
+
+def _counting_accelerate(folder: Path) -> None:
+    """The stateful loader of a shuffled dataset: it counts, but its order is not in it."""
+    _accelerate(folder)
+    torch.save({**loader(), "_sampler_iter_state": None}, folder / "dl_state_dict.bin")
+
+
+def _distributed(folder: Path) -> None:
+    dcp.save({"model": weights(), "optimizer": optimizer(), "step": 4}, checkpoint_id=folder, no_dist=True)
 
 
 def _deepspeed(folder: Path) -> None:
@@ -140,6 +170,13 @@ def _speechbrain(folder: Path) -> None:
     (folder / "CKPT.yaml").write_text("# yamllint disable\nend-of-epoch: false\nunixtime: 1.5\n")
 
 
+def _skorch(folder: Path) -> None:
+    torch.save(weights(), folder / "params.pt")
+    torch.save(optimizer(), folder / "optimizer.pt")
+    torch.save({}, folder / "criterion.pt")
+    (folder / "history.json").write_text(json.dumps([{"epoch": 1, "batches": []}]))
+
+
 FOLDERS: dict[str, Callable[[Path], None]] = {
     "hf_trainer": _hf_trainer,
     "accelerate": _accelerate,
@@ -153,6 +190,9 @@ FOLDERS: dict[str, Callable[[Path], None]] = {
     "nanochat": _nanochat,
     "verl": _verl,
     "speechbrain": _speechbrain,
+    "skorch": _skorch,
+    "dcp": _distributed,
+    "accelerate, stateful": _counting_accelerate,
 }
 
 FILES: dict[str, Callable[[], dict[str, Any]]] = {
@@ -253,6 +293,22 @@ FILES: dict[str, Callable[[], dict[str, Any]]] = {
         "optimizers": [optimizer()],
         "schedulers": [None],
     },
+    "vits": lambda: {"model": weights(), "iteration": 7, "optimizer": optimizer(), "learning_rate": 1e-4},
+    "coqui": lambda: {
+        "config": {},
+        "model": weights(),
+        "optimizer": optimizer(),
+        "scaler": None,
+        "step": 4,
+        "epoch": 1,
+        "date": "December 01, 2025",
+    },
+    "catalyst": lambda: {
+        "model_state_dict": weights(),
+        "criterion_state_dict": {},
+        "optimizer_state_dict": optimizer(),
+    },
+    "fsdp": lambda: {"model": weights(), "optimizer": by_name(optimizer()), "step": 4},
 }
 
 PRESENT = {
@@ -283,6 +339,12 @@ PRESENT = {
     "detectron2": "model optimizer step",
     "fairseq": "model optimizer scheduler step epoch sampler_epoch dataloader_position",
     "espnet": "model optimizer epoch",
+    "skorch": "model optimizer epoch",
+    "vits": "model optimizer epoch",
+    "coqui": "model optimizer step epoch",
+    "catalyst": "model optimizer",
+    "fsdp": "model optimizer step",
+    "dcp": "model optimizer step",
 }
 
 
@@ -304,22 +366,45 @@ def test_marks_and_states(tmp_path: Path, name: str) -> None:
     assert present == set(PRESENT[name].split())
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("hf_trainer", "ignore_data_skip"),
-        ("accelerate", "use_stateful_dataloader=True"),
-        ("lightning", "StatefulDataLoader"),
-        ("deepspeed", "client_state"),
-        ("kohya", "--skip_until_initial_step"),
-        ("mmengine", "iteration-based loops replay"),
-        ("composer", "StreamingDataset"),
-        ("nanogpt", "get_batch draws"),
-    ],
-)
-def test_position_is_told_in_the_words_of_the_framework(tmp_path: Path, name: str, words: str) -> None:
-    """The remedy for a missing position is the framework's own switch."""
-    assert words in (made(name, tmp_path).states[POSITION].remedy or "")
+POSITIONS = {
+    "hf_trainer": "ignore_data_skip=False",
+    "accelerate": "use_stateful_dataloader=True",
+    "accelerate, stateful": "use_seedable_sampler=True",
+    "lightning": "from train_dataloader()",
+    "deepspeed": "beside the tag folder",
+    "fsdp": "in a file of its own for each rank",
+    "dcp": "a key of its own for each rank",
+    "kohya": "--skip_until_initial_step",
+    "mmengine": "iteration-based loops replay",
+    "composer": "StreamingDataset",
+    "nanogpt": "get_batch draws",
+    "coqui": "the Trainer does not support it",
+}
+"""Words of the remedy for a missing position, or for one without the order that it counts in."""
+
+
+@pytest.mark.parametrize("name", sorted(POSITIONS))
+def test_position_is_told_in_the_words_of_the_framework(tmp_path: Path, name: str) -> None:
+    """The remedy in STA112's finding is the framework's own switch, and no other's."""
+    found, _ = judge(Case(checkpoints=(made(name, tmp_path),)))
+    told = next(finding.remedy for finding in found if finding.code == "STA112")
+    assert [key for key, words in POSITIONS.items() if words in told] == [name]
+
+
+def test_sharded_files_of_ranks(tmp_path: Path, one_rank: None) -> None:
+    """Files of sharded tensors are known by them, whether torch.save or DCP wrote them."""
+    mesh = init_device_mesh("cpu", (1,))
+    sharded = {name: distribute_tensor(value, mesh, [Shard(0)]) for name, value in weights().items()}
+    state = {"model": sharded, "optimizer": optimizer(), "step": 4}
+    (tmp_path / "fsdp").mkdir()
+    for rank in range(2):
+        torch.save(state, tmp_path / "fsdp" / f"rank{rank}.pt")
+    dcp.save(state, checkpoint_id=tmp_path / "dcp")
+    for layout in ("fsdp", "dcp"):
+        facts = read_checkpoint(str(tmp_path / layout))
+        assert facts.layout == layout
+        assert POSITIONS[layout] in (facts.states[POSITION].remedy or "")
+        assert facts.states[StateKind.MODEL].status is PresenceStatus.PRESENT
 
 
 def test_stateful_loader_of_accelerate(tmp_path: Path) -> None:
@@ -403,5 +488,5 @@ def test_nemo(tmp_path: Path) -> None:
 
 def test_every_layout_has_a_case() -> None:
     """No layout goes untested here, but for those that other tests cover."""
-    elsewhere = {"generic", "dcp", "torchtitan", "nemo", "sb3"}
+    elsewhere = {"generic", "torchtitan", "nemo", "sb3"}
     assert {layout.NAME for layout in catalogue()} == set(PRESENT) | elsewhere
