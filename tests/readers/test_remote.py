@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import struct
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,16 +16,17 @@ import pytest
 import torch
 
 from ckpt_doctor import units
-from ckpt_doctor.cli.app import run
 from ckpt_doctor.errors import CheckpointError
 from ckpt_doctor.facts.states import PresenceStatus, StateKind
 from ckpt_doctor.readers import inspection
 from ckpt_doctor.readers.inspection import read_all, read_checkpoint
+from tests.readers.loopback import BUCKET, Bucket, served
 
 fsspec = pytest.importorskip("fsspec")
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "checkpoints"
 LARGE_BYTES = 96 << 20
+GIGABYTE = 10**9
 MOST_FETCHED_BYTES = 192 << 10
 
 
@@ -77,20 +82,41 @@ def test_little_of_a_large_object_is_transferred(bucket: str, tmp_path: Path) ->
     assert facts.progress == {"step": 3}
 
 
-def test_the_bytes_transferred_are_told(
-    bucket: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The command says how much came over, in text and JSON: at most a percent of the object."""
-    path = tmp_path / "told.pt"
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bucket]:
+    """A bucket with objects of a gigabyte; their tensors are holes on the disk."""
+    folder = tmp_path_factory.mktemp("bucket")
     with torch.serialization.skip_data():
-        torch.save({"model": {"w": torch.empty(LARGE_BYTES // 4)}, "step": 3}, path)
-    fsspec.filesystem("s3").put(str(path), "runs/told.pt")
-    assert run(["inspect", f"{bucket}/told.pt", "--format", "json"]) == 0
-    checkpoint = json.loads(capsys.readouterr().out)["checkpoints"][0]
-    assert 0 < checkpoint["read_bytes"] <= checkpoint["size_bytes"] / 100
-    assert run(["inspect", f"{bucket}/told.pt"]) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert f"of which {units.size(checkpoint['read_bytes'])} transferred)" in told
+        state = {f"layers.{i}.weight": torch.empty(GIGABYTE // 400) for i in range(100)}
+        torch.save({"model": state, "step": 3}, folder / "large.pt")
+    with (folder / "large.safetensors").open("wb") as file:
+        entry = {"dtype": "F32", "shape": [GIGABYTE // 4], "data_offsets": [0, GIGABYTE]}
+        header = json.dumps({"weight": entry}).encode()
+        file.write(struct.pack("<Q", len(header)) + header)
+        file.truncate(8 + len(header) + GIGABYTE)
+    with served(folder) as server:
+        yield server
+
+
+@pytest.mark.parametrize("name", ["large.pt", "large.safetensors"])
+def test_a_percent_of_a_gigabyte_at_most(large: Bucket, name: str) -> None:
+    """Text and JSON tell the bytes that the server handed out: at most a percent of the object."""
+    pytest.importorskip("s3fs")
+
+    def inspected(*options: str) -> tuple[str, int]:
+        before = large.sent_bytes
+        command = [sys.executable, "-m", "ckpt_doctor", "inspect", *options, f"s3://{BUCKET}/{name}"]
+        environment = {**os.environ, **large.environment}
+        result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        return result.stdout, large.sent_bytes - before
+
+    text, sent_bytes = inspected("--format", "json")
+    checkpoint = json.loads(text)["checkpoints"][0]
+    assert checkpoint["size_bytes"] > GIGABYTE
+    assert 0 < checkpoint["read_bytes"] == sent_bytes <= GIGABYTE / 100
+    text, sent_bytes = inspected()
+    assert sent_bytes <= GIGABYTE / 100
+    assert f"of which {units.size(sent_bytes)} transferred)" in " ".join(text.split())
 
 
 def test_the_newest_of_a_series_in_a_bucket(bucket: str) -> None:
