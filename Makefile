@@ -12,7 +12,7 @@ EXTRAS := dev,frameworks,html,remote,tensorboard
 STEADY := OMP_NUM_THREADS=1 MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=1073741824
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint types format matrix bench fuzz readme clean
+.PHONY: help setup demo test test-all lint types format matrix bench fuzz readme docs clean
 
 help:  ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ fuzz: $(STAMP)  ## Damage real checkpoints in 10 000 ways and inspect each (long
 
 readme: $(STAMP)  ## Put the demo's real output into README.md
 	$(BIN)/python -m tests.structure.readme
+
+docs: $(STAMP)  ## Write the pages of the rules from their docstrings
+	$(BIN)/python -m tests.structure.pages
 
 clean:  ## Remove the virtual environment and what tools left behind
 	rm -rf $(VENV) .make .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build

@@ -189,6 +189,11 @@ def test_stacks(writer: RecordingWriter) -> None:
         SourceLine("/home/u/train.py", 3, "main"): pytest.approx(0.1),
         SourceLine("/home/u/data.py", 5, "work"): pytest.approx(0.2),
     }
+    assert {tuple(frame.function for frame in stack): s for stack, s in stacks.stacks.items()} == {
+        ("main", "step"): pytest.approx(0.1),
+        ("main", "work"): pytest.approx(0.2),
+        ("native",): pytest.approx(0.4),
+    }
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import sys
 from types import FrameType, ModuleType
 from typing import Any
 
+from ckpt_doctor.signals.caller import user_line
 from ckpt_doctor.signals.clock import OPTIMIZER
 from ckpt_doctor.signals.contract import Recorder, Signal
 
@@ -13,6 +14,7 @@ SIGNALS = (
     Signal("step_s", "s", "compute", "time from one step's end to the next one's, everything included"),
     Signal("optimizer", "s", "compute", "time in Optimizer.step, without what a closure runs"),
     Signal("optimizer_steps", "count", "work", "optimizer updates, skipped ones included"),
+    Signal("loop", "event", "work", "the first update of a process: the user's line that asked for it"),
 )
 NEEDS = ("torch.optim.optimizer",)
 
@@ -21,6 +23,7 @@ def install(recorder: Recorder, module: ModuleType) -> None:
     """Register hooks before and after every optimizer's step (torch 2.0 and later)."""
     depth = 0
     """Optimizers that wrap another one step inside its step: only the outermost ends a step."""
+    told = False
 
     def before(optimizer: Any, args: Any, kwargs: Any) -> None:
         nonlocal depth
@@ -32,10 +35,13 @@ def install(recorder: Recorder, module: ModuleType) -> None:
         recorder.push(OPTIMIZER)
 
     def after(optimizer: Any, args: Any, kwargs: Any) -> None:
-        nonlocal depth
+        nonlocal depth, told
         depth = max(0, depth - 1)
         recorder.pop()
         if depth == 0:
+            if not told:
+                told = True
+                recorder.event("loop", **user_line())
             recorder.update_done(optimizer)
 
     for hook in (before, after):

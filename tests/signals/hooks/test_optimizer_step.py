@@ -205,3 +205,12 @@ def test_an_optimizer_that_is_replaced(train: Train) -> None:
     recorded = train(REPLACED)
     assert len(recorded.steps) == 6
     assert recorded.counts("optimizer_steps") == [1, 1, 1, 2, 1, 1]
+
+
+def test_the_loop_is_named_once(train: Train) -> None:
+    """The user's line that asks for the first update is told, and only that one."""
+    recorded = train(MODEL + "for _ in range(3): step()\n")
+    (event,) = recorded.events("loop")
+    assert str(event.fields["file"]).endswith("train.py")
+    assert event.fields["line"] == MODEL.splitlines().index("    optimizer.step()") + 1
+    assert event.step == 0
