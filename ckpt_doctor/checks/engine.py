@@ -26,8 +26,8 @@ from types import ModuleType
 from typing import NamedTuple
 
 from ckpt_doctor import checks
+from ckpt_doctor.facts.recording import RECORDING
 from ckpt_doctor.facts.report import CannotTell, Case, Evidence, Finding, Found, NotEvaluated
-from ckpt_doctor.facts.run import RECORDING
 
 Outcome = Found | Sequence[Found] | CannotTell | None
 

@@ -24,9 +24,6 @@ the step it lies in ``rest``. The time that the agent spent on itself is in none
 MEASURED = "memory."
 """How the names of a fingerprint's values begin that are measured rather than set."""
 
-RECORDING = "recording"
-"""Key of ``not_measured``: the run was read from other evidence, which tells less than a recording."""
-
 
 @dataclass(frozen=True)
 class Event:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ckpt_doctor.facts.run import RECORDING
+from ckpt_doctor.facts.recording import RECORDING
 
 SIGNALS = (
     "parts",

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckpt_doctor.facts.run import RECORDING, RunRecord
+from ckpt_doctor.facts.recording import RECORDING
+from ckpt_doctor.facts.run import RunRecord
 from ckpt_doctor.readers import step_log
 from ckpt_doctor.readers.limits import Malformed
 from ckpt_doctor.readers.step_log import RATE, Log, runs_of

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ckpt_doctor import units
+from ckpt_doctor.facts.recording import RECORDING
 from ckpt_doctor.facts.report import (
     Confidence,
     Evidence,
@@ -16,7 +17,6 @@ from ckpt_doctor.facts.report import (
     Side,
     Status,
 )
-from ckpt_doctor.facts.run import RECORDING
 from ckpt_doctor.facts.shape import Shape
 
 if TYPE_CHECKING:

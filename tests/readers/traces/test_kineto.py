@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ckpt_doctor.errors import InputError
-from ckpt_doctor.facts.run import RECORDING, RankRecord, RunRecord
+from ckpt_doctor.facts.recording import RECORDING
+from ckpt_doctor.facts.run import RankRecord, RunRecord
 from ckpt_doctor.readers.runs import read_runs
 from tests.structure.source import ROOT
 
