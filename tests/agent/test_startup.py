@@ -144,7 +144,7 @@ def test_a_library_that_is_other_than_expected_is_not_measured(tmp_path: Path) -
     )
     assert done.stdout == "trained\n"
     (rank,) = read_recording(tmp_path / "rec").ranks
-    assert "StatefulDataLoader" in rank.not_measured["loader_snapshot"]
+    assert rank.not_measured["loader_snapshot"].startswith("AttributeError: ")
     assert rank.not_measured["snapshots"] == rank.not_measured["loader_snapshot"]
     assert "step_s" not in rank.not_measured
 
@@ -205,3 +205,11 @@ def test_signals_reach_the_script(tmp_path: Path) -> None:
     assert process.returncode == 5
     (journal,) = (tmp_path / "rec").glob("rank*.jsonl")
     assert journal.read_text().splitlines()[-1].startswith('["t","itself"')
+
+
+def test_the_time_of_imports_is_told(record: Record) -> None:
+    """From the interpreter's start until torch is there: a part of the time to the first step."""
+    rank = record(TRAIN).rank
+    (imports,) = rank.events_of("imports")
+    assert imports.duration_s is not None
+    assert 0 < imports.duration_s < rank.steps.t_end_s[0] - rank.started_s

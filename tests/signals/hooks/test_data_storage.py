@@ -25,6 +25,7 @@ import os
 os.makedirs("files", exist_ok=True)
 class Files(Numbers):
     def __init__(self):
+        super().__init__()
         self.root = os.path.abspath("files")
         self.many = [(self.root, 0)] * 3
         self.word = "files"
