@@ -130,4 +130,4 @@ def _tell_repair(screen: Screen, repair: Repair) -> None:
     for change in repair.changes:
         screen.labelled(f"{change.where}:", change.what, style="", indent=2)
     for kept in repair.kept:
-        screen.labelled(f"{kept.where}:", f"left as it is: {kept.why}", style="yellow", indent=2)
+        screen.labelled(f"{kept.where}:", kept.why, style="yellow", indent=2)

@@ -232,12 +232,12 @@ class _Account:
         shards or over other modules is none of this rule's business.
         """
         left = self.parameters.count.copy()
-        if not left or any(shape not in left for shape in self.shapes.values() if shape is not None):
+        orphans = set(self.unlisted)
+        shapes = {i: shape for i, shape in self.shapes.items() if shape is not None and i not in orphans}
+        if not left or any(shape not in left for shape in shapes.values()):
             return []
         twins = []
-        for id_, shape in self.shapes.items():
-            if shape is None:
-                continue
+        for id_, shape in shapes.items():
             left[shape] -= 1
             if left[shape] < 0:
                 twins.append(id_)

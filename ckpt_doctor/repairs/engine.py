@@ -76,6 +76,8 @@ def repair(request: RepairRequest, judge: Judge) -> RepairOutcome:
     repairable = {finding.code for finding in findings} & {each.code for each in catalogue()}
     wanted = (request.only or repairable) & repairable - request.skipped
     draft = Draft(inspection, request)
+    if not inspection.bundle.is_folder:
+        draft.loaded(draft.documents[0])  # what would not load safely is told, whatever there is to do
     _check_names(draft, wanted)
     applied = (_apply(each, draft) for each in catalogue() if each.code in wanted)
     repairs = tuple(each for each in applied if each is not None)

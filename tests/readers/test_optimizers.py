@@ -14,6 +14,7 @@ from ckpt_doctor.readers.algorithms import ALGORITHMS, recognise
 from ckpt_doctor.readers.inspection import read_checkpoint
 
 Make = Callable[[Any], torch.optim.Optimizer]
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "checkpoints"
 
 OPTIMIZERS: dict[str, tuple[str, Make]] = {
     "sgd momentum": ("SGD", lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9)),
@@ -151,3 +152,39 @@ def test_each_algorithm_is_recognised_by_its_own_state(algorithm: Any) -> None:
     found = recognise(algorithm.names, algorithm.marks)
     assert found is not None
     assert algorithm.names <= found.names
+
+
+@pytest.mark.parametrize(
+    ("name", "causes"),
+    [
+        ("wide_state.pt", {"wide"}),
+        ("orphaned_state.pt", {"orphans"}),
+        ("duplicated_groups.pt", {"duplicates"}),
+        ("dragged_views.pt", {"views"}),
+        ("amsgrad.pt", set()),
+    ],
+)
+def test_surplus_is_told_apart_by_its_cause(name: str, causes: set[str]) -> None:
+    """Each cause is found where it was put, and all of them add up to what is beyond the need."""
+    (facts,) = read_checkpoint(str(FIXTURES / name)).optimizers
+    assert facts.expected_bytes is not None
+    assert set(facts.surplus_bytes) == causes
+    assert sum(facts.surplus_bytes.values()) == facts.state_bytes - facts.expected_bytes
+
+
+def test_several_causes_add_up(tmp_path: Path) -> None:
+    """Wide, dead, unknown, orphaned and dragged state of one optimizer is each counted once."""
+    state = trained(lambda p: torch.optim.AdamW(p, amsgrad=True))
+    optimizer = state["optimizer"]
+    optimizer["param_groups"][0]["amsgrad"] = False
+    entries = optimizer["state"]
+    entries[77] = {name: value.clone() for name, value in entries[0].items()}
+    for entry in entries.values():
+        entry["exp_avg"] = entry["exp_avg"].double()
+        entry["exp_avg_sq"] = torch.stack([entry["exp_avg_sq"]] * 3)[1]
+        entry["grad_copy"] = entry["exp_avg"].clone()
+    facts = facts_of(tmp_path / "x.pt", state)
+    assert set(facts.surplus_bytes) == {"wide", "views", "dead", "unknown", "orphans"}
+    assert facts.expected_bytes is not None
+    assert sum(facts.surplus_bytes.values()) == facts.state_bytes - facts.expected_bytes
+    assert (facts.orphans, facts.duplicates) == (("77",), ())

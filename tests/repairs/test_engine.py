@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,10 @@ from ckpt_doctor import doctor
 from ckpt_doctor.checks.engine import catalogue as rules
 from ckpt_doctor.errors import InputError, UsageError
 from ckpt_doctor.facts.policy import Policy
-from ckpt_doctor.facts.repair import RepairRequest
+from ckpt_doctor.facts.repair import Change, RepairRequest
+from ckpt_doctor.repairs.draft import Draft
 from ckpt_doctor.repairs.engine import HEADINGS, Remedy, catalogue
+from ckpt_doctor.repairs.state import sta134_optimizer_fast_path_off
 from tests.repairs.conftest import FIXTURES, Treat, codes, found, load, said, trained
 
 PREFIXED = {"_orig_mod.w": torch.arange(4.0), "_orig_mod.b": torch.ones(2)}
@@ -165,3 +168,27 @@ def test_ignored_rules_are_not_repaired(tmp_path: Path) -> None:
         path=str(FIXTURES / "foreach_off.pt"), output=str(tmp_path / "b.pt"), only=frozenset({"STA134"})
     )
     assert codes(doctor.treat(asked, policy)) == ["STA134"]
+
+
+@pytest.mark.parametrize("name", ["runs_code.pt", "protocol4.pt", "whole_module.pt"])
+def test_a_file_that_would_not_load_safely_is_declined(treat: Treat, tmp_path: Path, name: str) -> None:
+    """What weights_only refuses is told also where there is nothing to repair, and no copy is made."""
+    with pytest.raises(InputError, match="weights_only=True"):
+        treat(FIXTURES / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_copy_that_lacks_a_state_is_not_kept(
+    treat: Treat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If a repair were at fault and took a state away, no copy would come of it."""
+
+    def forget(draft: Draft) -> Iterator[Change]:
+        (document,) = draft.documents
+        del draft.loaded(document).root["optimizer"]
+        yield draft.change(document, "optimizer", "forgot it")
+
+    monkeypatch.setattr(sta134_optimizer_fast_path_off, "apply", forget)
+    with pytest.raises(InputError, match="would lack optimizer"):
+        treat(FIXTURES / "foreach_off.pt")
+    assert not list(tmp_path.iterdir())

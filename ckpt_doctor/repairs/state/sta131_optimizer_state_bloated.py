@@ -62,9 +62,8 @@ def _cast(optimizer: OptimizerDraft) -> Iterator[Change | Kept]:
         tensors = counted(number, "tensor")
         yield optimizer.change(f"cast {tensors} of state from {wide} to {target}", is_exact=False)
     if too_large:
-        yield Kept(
-            optimizer.where, f"{counted(too_large, 'tensor')} of wide state: float32 cannot hold its values"
-        )
+        tensors = counted(too_large, "tensor")
+        yield Kept(optimizer.where, f"wide state stays: float32 cannot hold the values of {tensors}")
 
 
 def _drop(optimizer: OptimizerDraft, names: tuple[str, ...], why: str) -> Iterator[Change]:

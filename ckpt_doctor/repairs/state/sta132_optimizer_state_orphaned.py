@@ -66,7 +66,7 @@ def _drop_twins(optimizer: OptimizerDraft) -> Change | Kept:
     twins = optimizer.surplus.twins
     if not _repeat_others(optimizer):
         why = "they are more than the model has parameters, but no copies: the live ones cannot be told"
-        return Kept(optimizer.where, f"{_entries(twins)} stay: {why}")
+        return Kept(optimizer.where, f"{_entries(twins)} left in: {why}")
     optimizer.drop_entries(twins)
     for group in optimizer.groups:
         _keep(group, [id_ not in twins for id_ in group["params"]])

@@ -18,7 +18,7 @@ accelerate), unless the rule is named with ``--only``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from ckpt_doctor.facts.repair import Change, Kept
@@ -30,6 +30,7 @@ from ckpt_doctor.repairs.words import counted
 CODE = "STA143"
 _LEADING = "module"
 _ANYWHERE = frozenset({"_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"})
+_WORDS = _ANYWHERE | {_LEADING}
 _WRAPPED_AT_LOAD = {
     "imagenet": "the ImageNet example loads them into the model that DataParallel has wrapped",
     "accelerate": "accelerator.load_state loads them into the model as prepare() has wrapped it",
@@ -44,50 +45,56 @@ def apply(draft: Draft) -> Iterator[Change | Kept]:
     if why is not None and CODE not in draft.request.only:
         yield Kept("model", f"the prefix stays: {why} (--only {CODE} strips it all the same)")
         return
+    taken: set[str] = set()
     for find in draft.finds(StateKind.MODEL, StateKind.EMA):
         if isinstance(find.node, dict):
-            yield from _strip_weights(draft, find)
+            words = yield from _strip_weights(draft, find)
+            taken |= words if find.kind is StateKind.MODEL else set()
     for optimizer in draft.optimizers:
-        yield from _strip_parameters(optimizer)
+        yield from _strip_parameters(optimizer, taken)
 
 
-def plain_names(names: Iterable[str]) -> dict[str, str]:
-    """Each name without its wrappers."""
-    parts = {name: [part for part in name.split(".") if part not in _ANYWHERE] for name in names}
-    while parts and all(len(each) > 1 and each[0] == _LEADING for each in parts.values()):
+def plain_names(names: Iterable[str], words: Set[str] = _WORDS) -> dict[str, str]:
+    """Each name without its wrappers; the last part of a name is a tensor's own."""
+    parts = {
+        name: [part for part in path if part not in words & _ANYWHERE] + [own]
+        for name in names
+        for *path, own in [name.split(".")]
+    }
+    while _LEADING in words and parts and all(e[0] == _LEADING and len(e) > 1 for e in parts.values()):
         parts = {name: each[1:] for name, each in parts.items()}
     return {name: ".".join(each) for name, each in parts.items()}
 
 
-def _strip_weights(draft: Draft, find: Find) -> Iterator[Change | Kept]:
+def _strip_weights(draft: Draft, find: Find) -> Generator[Change | Kept, None, set[str]]:
+    """Strip the names of a model's tensors, and give the words that were taken."""
     plain = plain_names(key for key in find.node if isinstance(key, str))
     renamed = {name: new for name, new in plain.items() if name != new}
     if find.kind is StateKind.MODEL and any(new.startswith(f"{_LEADING}.") for new in plain.values()):
         yield Kept(find.where, f"{_LEADING}. stays: not every name begins with it")
     if not renamed:
-        return
+        return set()
     if draft.is_indexed(find.document):
         yield Kept(find.where, "the names stay: an index of several files holds them too")
-    elif len(set(plain.values())) < len(plain):
+        return set()
+    if len(set(plain.values())) < len(plain):
         yield Kept(find.where, _CLASH)
-    else:
-        weights = draft.at(find)
-        _rename_keys(weights, renamed)
-        words = _taken(renamed)
-        versions = getattr(weights, "_metadata", None)
-        if isinstance(versions, dict):
-            _rename_keys(versions, {path: _plain_path(path, words) for path in versions})
-        named = ", ".join(f"{word}." for word in sorted(words))
-        yield draft.change(
-            find.document,
-            find.where,
-            f"stripped {named} from {counted(len(renamed), 'name')}: load them before the model is wrapped",
-        )
+        return set()
+    weights = draft.at(find)
+    _rename_keys(weights, renamed)
+    words = _taken(renamed)
+    versions = getattr(weights, "_metadata", None)
+    if isinstance(versions, dict):
+        _rename_keys(versions, {path: _plain_path(path, words) for path in versions})
+    named = ", ".join(f"{word}." for word in sorted(words))
+    what = f"stripped {named} from {counted(len(renamed), 'name')}: load them before the model is wrapped"
+    yield draft.change(find.document, find.where, what)
+    return words
 
 
-def _strip_parameters(optimizer: OptimizerDraft) -> Iterator[Change | Kept]:
+def _strip_parameters(optimizer: OptimizerDraft, words: Set[str]) -> Iterator[Change | Kept]:
     """Strip the names of parameters: ids that are names, and those that stand beside the ids."""
-    plain = plain_names(_names_in(optimizer))
+    plain = plain_names(_names_in(optimizer), words)
     renamed = {name: new for name, new in plain.items() if name != new}
     if not renamed:
         return
@@ -118,9 +125,9 @@ def _taken(renamed: Mapping[str, str]) -> set[str]:
     return taken
 
 
-def _plain_path(path: str, words: Collection[str]) -> str:
+def _plain_path(path: str, words: Set[str]) -> str:
     """A module's path without its wrappers."""
-    parts = [part for part in path.split(".") if part not in _ANYWHERE]
+    parts = [part for part in path.split(".") if part not in words & _ANYWHERE]
     while _LEADING in words and parts[:1] == [_LEADING]:
         parts = parts[1:]
     return ".".join(parts)

@@ -126,3 +126,15 @@ def test_names_are_stripped_once_and_for_all(names: list[str]) -> None:
     assert list(plain) == list(dict.fromkeys(names))
     again = plain_names(plain.values())
     assert all(new == again[new] for new in plain.values())
+
+
+def test_the_optimizer_follows_the_model(treat: Treat, tmp_path: Path) -> None:
+    """Where the model's names stay, those in the optimizer stay with them."""
+    state = wrapped(lambda key: f"_orig_mod.{key}")
+    state["model"]["0.weight"] = torch.ones(16, 8)
+    names = [name for name in state["model"] if name.startswith("_orig_mod.")]
+    state["optimizer"]["param_groups"][0]["param_names"] = names
+    torch.save(state, tmp_path / "x.pt")
+    outcome = treat(tmp_path / "x.pt")
+    assert not codes(outcome)
+    assert load(outcome)["optimizer"]["param_groups"][0]["param_names"] == names
