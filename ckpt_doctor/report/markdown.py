@@ -36,7 +36,7 @@ _LEFT_OUT = "*The rest does not fit into a comment; the other formats have it.*\
 
 _SPECIAL = re.compile(r"[\\`*_{}\[\]#|~$]|^[-+=]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 """What means something to Markdown within a line or at its start, and what makes a link of an address."""
-_NUMBERED = re.compile(r"^(\d+)([.)])")
+_NUMBERED = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 """What makes a list item of a line."""
 _CALLS = re.compile(r"(?<=[@#])(?=\w)|(?<=\bGH-)(?=\d)", re.IGNORECASE)
 """Places within what GitHub takes for the name of a person or the number of an issue."""
@@ -88,7 +88,7 @@ def _verdict(report: Report) -> Iterator[str]:
 def _budget(comparison: Comparison) -> Iterator[str]:
     shape = "" if comparison.shape is Shape.NONE else f" ({comparison.shape.value})"
     yield f"### Where the time of a step goes{shape}\n"
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             _text(wording.part_name(part.part)),
             units.seconds(part.before_s),
@@ -133,7 +133,9 @@ def _start(comparison: Comparison) -> Iterator[str]:
     if starts[1].first_step_s is None:
         return
     before, after = (wording.start_parts(start) for start in starts)
-    columns = [("first step done after", starts[0].first_step_s, starts[1].first_step_s)]
+    columns: list[tuple[str, float | None, float | None]] = [
+        ("first step done after", starts[0].first_step_s, starts[1].first_step_s)
+    ]
     columns += [(f"of it {name}", before[name], after[name]) for name in after]
     rows = [
         (name, *("" if value is None else units.seconds(value) for value in values))

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ckpt_doctor.facts.comparison import Comparison
 
 _LEVELS = "▁▂▃▄▅▆▇█"
-_BESIDE = 40
-"""Columns that the words beside the bars take."""
+_GAPS = 10
+"""Columns of the indent, and of what stands between those of the table."""
 
 
 def write_step_times(screen: Screen, comparison: Comparison) -> None:
@@ -33,11 +33,13 @@ def write_step_times(screen: Screen, comparison: Comparison) -> None:
     if not all(arms.values()):
         return
     top_s = series.usual_top([step_s for times in arms.values() for step_s in times])
-    columns = max(10, screen.width - _BESIDE)
-    rows = [
-        (arm, sparkline(times, columns, top_s), f"median {units.seconds(median(times))}", _longest(times))
+    words = {
+        arm: (f"median {units.seconds(median(times))}", f"longest {units.seconds(max(times))}")
         for arm, times in arms.items()
-    ]
+    }
+    beside = max(map(len, arms)) + sum(max(map(len, column)) for column in zip(*words.values(), strict=True))
+    columns = max(10, screen.width - beside - _GAPS)
+    rows = [(arm, sparkline(times, columns, top_s), *words[arm]) for arm, times in arms.items()]
     screen.blank()
     screen.line(("Step times", "bold"), "  (longest of each stretch)")
     screen.table([Column("")] * 2 + [Column("", right=True)] * 2, rows, indent=2, headings=False)
@@ -59,7 +61,3 @@ def sparkline(values: Sequence[float], columns: int, top: float) -> str:
 
 def _level(share: float) -> int:
     return min(len(_LEVELS) - 1, max(0, math.ceil(share * len(_LEVELS)) - 1))
-
-
-def _longest(times: Sequence[float]) -> str:
-    return f"longest {units.seconds(max(times))}"
