@@ -40,7 +40,7 @@ def _attach(options: AgentOptions, started_s: float) -> None:
     from ckpt_doctor.agent.hooks import hooks
 
     agent = Agent(options, started_s)
-    agent.event("imports", duration_s=time.perf_counter() - started_s)
+    agent.event("imports", time.perf_counter() - started_s)
     waiting: dict[str, Callable[[ModuleType], None]] = {}
     for hook in hooks():
         for name in hook.needs:
