@@ -7,17 +7,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ckpt_doctor.checks import engine, verdict
-from ckpt_doctor.errors import CheckpointError, InputError
+from ckpt_doctor.errors import CheckpointError, InputError, RecordingError, UsageError
 from ckpt_doctor.facts.checkpoint import CheckpointFacts
 from ckpt_doctor.facts.policy import Policy
 from ckpt_doctor.facts.report import Case, Finding, Report
+from ckpt_doctor.facts.treatment import NotTested
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ckpt_doctor.facts.baseline import SavedReport
+    from ckpt_doctor.facts.comparison import Comparison
     from ckpt_doctor.facts.repair import RepairOutcome, RepairRequest
     from ckpt_doctor.facts.run import RunRecord
+    from ckpt_doctor.facts.treatment import Confirmation, Trial
+    from ckpt_doctor.probe.experiment import ProbeOutcome, TrialOutcome
     from ckpt_doctor.probe.request import ProbeRequest
     from ckpt_doctor.probe.turns import Progress
     from ckpt_doctor.readers.evidence import Hints
@@ -92,6 +96,9 @@ def probe(request: ProbeRequest, policy: Policy, progress: Progress) -> Report:
     """
     from ckpt_doctor.probe import experiment
 
+    if request.confirm or request.suspects:
+        trials = _Trials(request.suspects, policy, progress)
+        return trials.report(experiment.run(request, progress, trials.choose))
     outcome = experiment.run(request, progress)
     progress("judging", None)
     return _compare("probe", str(outcome.before), str(outcome.after), policy, warnings=outcome.warnings)
@@ -110,6 +117,99 @@ def record(command: Sequence[str], output: Path) -> int:
     from ckpt_doctor.probe.recorder import run_recorded
 
     return run_recorded(command, output)
+
+
+class _Trials:
+    """Chooses the causes that a probe takes away, and judges what came of it."""
+
+    def __init__(self, suspects: Sequence[str], policy: Policy, progress: Progress) -> None:
+        from ckpt_doctor.agent import treating
+
+        unknown = sorted(set(suspects) - set(treating.codes()))
+        if unknown:
+            raise UsageError(
+                f"nothing takes the cause of {unknown[0]} away",
+                hint=f"--suspect takes {', '.join(treating.codes())}",
+            )
+        self._suspects = tuple(suspects)
+        self._policy = policy
+        self._progress = progress
+        self._tested: dict[str, Finding] = {}
+        """What is tested, by the rule's code."""
+        self._confirmations: dict[str, Confirmation] = {}
+        self._report: Report | None = None
+        """The report before anything was taken away."""
+
+    def choose(self, outcome: ProbeOutcome) -> Sequence[Trial]:
+        """Judge both runs, and say which causes to take away."""
+        from ckpt_doctor.agent import treating
+        from ckpt_doctor.checks import confirming
+
+        self._progress("judging", None)
+        before, after = str(outcome.before), str(outcome.after)
+        report = self._report = _compare("probe", before, after, self._policy, outcome.warnings)
+        assert report.comparison is not None
+        names = {rule.code: rule.name for rule in engine.catalogue()}
+        trials: list[Trial] = []
+        for finding in confirming.chosen(report.findings, names, self._suspects):
+            self._tested[finding.code] = finding
+            planned = treating.trial(finding, report.comparison)
+            if isinstance(planned, NotTested):
+                self._confirmations[finding.code] = confirming.untested(planned)
+            elif len(trials) < confirming.MOST_TRIALS or self._suspects:
+                trials.append(planned)
+            else:
+                self._confirmations[finding.code] = confirming.untested(confirming.TOO_MANY)
+        return trials
+
+    def report(self, outcome: ProbeOutcome) -> Report:
+        """The report with what the trials tell."""
+        from ckpt_doctor.checks import confirming
+
+        report = self._report
+        assert report is not None
+        assert report.comparison is not None
+        self._progress("judging", None)
+        for done in outcome.trials:
+            self._confirmations[done.trial.code] = self._judge(outcome, done, report.comparison)
+        case = Case(
+            comparison=report.comparison, checkpoints=report.checkpoints, required=self._policy.required
+        )
+        vain = [code for code, told in self._confirmations.items() if told.confirmed is False]
+        again = _report("probe", case, self._policy, refuted=vain)
+        findings = confirming.with_confirmations(
+            again.findings, self._tested, self._confirmations, report.comparison
+        )
+        recordings = {t.trial.name: str(t.recording) for t in outcome.trials if t.recording is not None}
+        return replace(
+            again,
+            findings=findings,
+            verdict=verdict.decide(case, findings),
+            warnings=tuple(dict.fromkeys((*outcome.warnings, *report.warnings))),
+            context={**report.context, **recordings},
+        )
+
+    def _judge(self, outcome: ProbeOutcome, done: TrialOutcome, main: Comparison) -> Confirmation:
+        """Whether what came back in a treated run confirms the cause."""
+        from ckpt_doctor.agent import treating
+        from ckpt_doctor.checks import confirming
+        from ckpt_doctor.readers.recordings import read_recording
+        from ckpt_doctor.stats.recovery import recovered
+
+        trial = done.trial
+        if done.recording is None:
+            return confirming.untested(NotTested(done.why_not or "it did not run"), trial)
+        treatment = treating.treatment_of(trial.code)
+        assert treatment is not None
+        try:
+            before, after, treated = map(read_recording, (outcome.before, outcome.after, done.recording))
+            blamed_s = self._tested[trial.code].delta_s
+            came_back = recovered(trial, main, (before, after, treated), blamed_s, treatment.cost_s)
+        except RecordingError as error:
+            return confirming.untested(NotTested(error.what), trial)
+        if isinstance(came_back, NotTested):
+            return confirming.untested(came_back, trial)
+        return confirming.judged(trial, came_back)
 
 
 def _inspection(checkpoints: tuple[CheckpointFacts, ...], policy: Policy) -> Report:
@@ -215,8 +315,9 @@ def _report(
     policy: Policy,
     warnings: Sequence[str] = (),
     context: dict[str, str] | None = None,
+    refuted: Sequence[str] = (),
 ) -> Report:
-    findings, not_evaluated = engine.judge(case)
+    findings, not_evaluated = engine.judge(case, refuted)
     kept = tuple(
         finding for finding in findings if finding.code not in policy.ignored and _is_asked(finding, case)
     )

@@ -112,6 +112,22 @@ def test_optimizer_state_in_double_precision(tmp_path: Path, nothing_left: None)
     check_budget(found)
 
 
+def test_a_cause_and_a_wrong_suspect(tmp_path: Path, nothing_left: None) -> None:
+    """Without the wide state the time comes back; with the data in memory it does not."""
+    options = ("--turns", "6", "--turn", "0.2", "--threads", "1", "--steady-heap", "--no-stacks")
+    suspects = ("--suspect", "CMP305", "--suspect", "DAT203")
+    code, found = probe(tmp_path, SCRIPT, *options, *suspects, arguments=("--double",))
+    assert code == 1, found["verdict"]
+    assert found["verdict"]["cause"] == "CMP305"
+    tests = {f["code"]: f["confirmation"] for f in found["findings"] if f["confirmation"] is not None}
+    assert tests["CMP305"]["treatment"] == "optimizer 0: state as float32"
+    assert tests["CMP305"]["confirmed"] is not False, tests
+    assert tests["CMP305"]["recovered_s"] > 0
+    assert tests["DAT203"]["confirmed"] is not True, tests
+    treated = read_recording(tmp_path / "recordings/confirm-CMP305").ranks[0]
+    assert "float64" not in str(treated.fingerprints[-1].values["optimizer.0.state_dtypes"])
+
+
 def heed_sigint() -> None:
     """Undo what a shell does to its background jobs: they, and all they start, ignore SIGINT."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)

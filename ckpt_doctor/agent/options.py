@@ -26,6 +26,8 @@ class AgentOptions(NamedTuple):
     """Wait when this many steps have ended."""
     allow_tracing: bool = False
     """Let a stack sampler of the same user attach where the kernel restricts that (Yama)."""
+    treatment: dict[str, object] | None = None
+    """What to put back in this run: the ``code`` of a treatment, and its ``settings``."""
 
     def to_environment(self) -> dict[str, str]:
         """The variables that carry these options."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ckpt_doctor.agent.options import AgentOptions, from_environment
 
@@ -42,7 +43,8 @@ def _attach(options: AgentOptions, started_s: float) -> None:
     agent = Agent(options, started_s)
     agent.event("imports", time.perf_counter() - started_s)
     waiting: dict[str, Callable[[ModuleType], None]] = {}
-    for hook in hooks():
+    # The treatment comes last: what hooks wrap it wraps once more, so they measure the treated run.
+    for hook in (*hooks(), *_treatment(options.treatment)):
         for name in hook.needs:
             waiting[name] = _both(waiting.get(name), _installer(agent, hook))
     for name, action in list(waiting.items()):
@@ -51,6 +53,20 @@ def _attach(options: AgentOptions, started_s: float) -> None:
             del waiting[name]
     AfterImport(waiting).install()
     os.register_at_fork(after_in_child=agent.restart)
+
+
+def _treatment(chosen: Mapping[str, Any] | None) -> Iterator[Hook]:
+    """What is to be put back in this run, installed as hooks are."""
+    if chosen is None:
+        return
+    from ckpt_doctor.agent.hooks import Hook
+    from ckpt_doctor.agent.treating import treatment_of
+    from ckpt_doctor.facts.treatment import TREATED
+
+    treatment = treatment_of(chosen["code"])
+    if treatment is not None and treatment.install is not None:
+        install = functools.partial(treatment.install, settings=chosen["settings"])
+        yield Hook(TREATED, (), treatment.needs, install)
 
 
 def _installer(agent: Agent, hook: Hook) -> Callable[[ModuleType], None]:

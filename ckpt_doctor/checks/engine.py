@@ -19,7 +19,7 @@ import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache
 from types import ModuleType
@@ -73,12 +73,19 @@ def catalogue() -> tuple[Rule, ...]:
     return tuple(sorted(rules, key=lambda rule: rule.code))
 
 
-def judge(case: Case) -> tuple[tuple[Finding, ...], tuple[NotEvaluated, ...]]:
-    """Put a case to every rule; findings are in the order of the rules."""
+def judge(case: Case, refuted: Collection[str] = ()) -> tuple[tuple[Finding, ...], tuple[NotEvaluated, ...]]:
+    """Put a case to every rule; findings are in the order of the rules.
+
+    Args:
+        case: The facts.
+        refuted: Codes of rules whose causes were taken away in vain: their findings explain nothing to the
+            rules that are asked last.
+    """
     findings: list[Finding] = []
     unknown: list[NotEvaluated] = []
     for rule in sorted(_rules_for(case), key=lambda rule: (rule.asked_last, rule.code)):
-        outcome = _missing(rule, case) or _asked(rule, case, tuple(findings))
+        standing = tuple(finding for finding in findings if finding.code not in refuted)
+        outcome = _missing(rule, case) or _asked(rule, case, standing)
         if isinstance(outcome, CannotTell):
             unknown.append(NotEvaluated(rule.code, outcome.why))
         else:

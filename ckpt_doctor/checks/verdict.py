@@ -1,8 +1,9 @@
 """Turns findings into one answer.
 
 The order of what is said: a lasting slowdown with its largest cause; a one-time cost of the resume; a
-measurement too weak to say; equal or faster. Two experiments are not compared at all. A wrong answer is
-worse than none, so a ratio that only the clock shows, on a busy machine or in few steps, is inconclusive.
+measurement too weak to say; equal or faster. A cause that was taken away in vain is none. Two experiments
+are not compared at all. A wrong answer is worse than none, so a ratio that only the clock shows, on a busy
+machine or in few steps, is inconclusive.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def decide(case: Case, findings: Sequence[Finding]) -> Verdict:
     comparison = case.comparison
     if likeness.differences(comparison):
         return _without_slowdown(comparison, findings, None)
-    errors = [f for f in findings if f.severity is Severity.ERROR and not f.code.startswith("STA")]
+    serious = [f for f in findings if f.severity is Severity.ERROR and not f.code.startswith("STA")]
+    errors = [f for f in serious if not is_refuted(f)]
     lasting = sorted((f for f in errors if f.share_ratio is not None), key=lambda f: -(f.share_ratio or 0.0))
     once = sorted(
         (f for f in errors if f.share_ratio is None and f.delta_s is not None),
@@ -46,8 +48,16 @@ def decide(case: Case, findings: Sequence[Finding]) -> Verdict:
         return _slower(comparison, lasting)
     if once:
         return _slower_start(comparison, once)
+    if len(errors) < len(serious):
+        vain = sorted((f for f in serious if is_refuted(f)), key=lambda f: -(f.share_ratio or 0.0))
+        return _slower_for_no_known_cause(comparison, vain)
     other = next(iter(errors), None)
     return _without_slowdown(comparison, findings, other)
+
+
+def is_refuted(finding: Finding) -> bool:
+    """Whether a finding's cause was taken away, and the run was as slow without it."""
+    return finding.confirmation is not None and finding.confirmation.confirmed is False
 
 
 def _slower(comparison: Comparison, causes: Sequence[Finding]) -> Verdict:
@@ -64,7 +74,7 @@ def _slower(comparison: Comparison, causes: Sequence[Finding]) -> Verdict:
         cause=first.code,
         confidence=first.confidence,
         sentence=f"The resumed run is {_times(comparison)} slower ({_steps(comparison)}): {told}, {cost} "
-        f"per step{more}.",
+        f"per step{more}{_proof(first)}.",
         next_step=first.remedy if first.code in UNEXPLAINED else None,
     )
 
@@ -78,8 +88,30 @@ def _slower_start(comparison: Comparison, causes: Sequence[Finding]) -> Verdict:
         cause=first.code,
         confidence=first.confidence,
         sentence=f"The resume costs {cost}: {first.name.replace('-', ' ')}; "
-        f"its steps run at {_times(comparison)} of the time before ({_steps(comparison)}).",
+        f"its steps run at {_times(comparison)} of the time before ({_steps(comparison)}){_proof(first)}.",
     )
+
+
+def _slower_for_no_known_cause(comparison: Comparison, suspected: Sequence[Finding]) -> Verdict:
+    """Slower, though every cause that was found was taken away in vain."""
+    told = " and ".join(dict.fromkeys(f.name.replace("-", " ") for f in suspected))
+    lasting = any(f.share_ratio is not None for f in suspected)
+    cost = f"The resumed run is {_times(comparison)} slower ({_steps(comparison)})"
+    if not lasting:
+        cost = f"The resume costs {units.seconds(max(f.delta_s or 0.0 for f in suspected))} once"
+    return Verdict(
+        status=Status.SLOWER,
+        side=Side.NOT_ESTABLISHED,
+        cause=None,
+        confidence=Confidence.SUSPECTED,
+        sentence=f"{cost}; the cause is not established: without {told} it was as slow.",
+        next_step="Name another cause with --suspect, or look at the lines that grew.",
+    )
+
+
+def _proof(finding: Finding) -> str:
+    confirmation = finding.confirmation
+    return f"; {confirmation.sentence}" if confirmation is not None and confirmation.confirmed else ""
 
 
 def _without_slowdown(comparison: Comparison, findings: Sequence[Finding], wrong: Finding | None) -> Verdict:
@@ -146,6 +178,8 @@ def _doubt(comparison: Comparison, findings: Sequence[Finding]) -> str | None:
         return few
     if blame.contended(comparison) and blame.is_slower(comparison, proven=True):
         return f"{reading}, but the machine was busy with other things and no counter explains it"
+    if blame.stretched(comparison):
+        return f"{reading}, but something else had the machine in one of the runs"
     if ratio.value >= comparison.effect_floor_ratio:
         return f"{reading}, which these steps cannot tell from noise"
     if blame.too_noisy(comparison):

@@ -21,6 +21,7 @@ Examples:
   ckpt-doctor probe --resume-args "--resume {checkpoint}" train.py --out run
   ckpt-doctor probe -- torchrun --nproc-per-node 2 train.py
   ckpt-doctor probe -m package.train --epochs 3
+  ckpt-doctor probe --confirm train.py
 """
 
 
@@ -96,6 +97,20 @@ def probe(
             "--alternate", help="Run one after the other, not in turns: where memory does not hold both."
         ),
     ] = False,
+    confirm: Annotated[
+        bool,
+        typer.Option(
+            "--confirm", help="Then take each suspected cause away in one more run, and see what comes back."
+        ),
+    ] = False,
+    suspects: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--suspect",
+            metavar="CODE",
+            help="Take this rule's cause away, whether it was found or not. May be given several times.",
+        ),
+    ] = None,
     stacks: Annotated[
         bool,
         typer.Option("--stacks/--no-stacks", help="Sample stacks with py-spy, to name lines."),
@@ -147,6 +162,8 @@ def probe(
         allow_overwrite=allow_overwrite,
         cold_cache=cold_cache,
         alternate=alternate,
+        confirm=confirm,
+        suspects=tuple(code.upper() for code in suspects or ()),
         stacks=stacks,
         output=recordings,
     )

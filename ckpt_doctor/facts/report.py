@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ckpt_doctor.facts.comparison import Comparison
     from ckpt_doctor.facts.policy import Policy
     from ckpt_doctor.facts.shape import Shape
+    from ckpt_doctor.facts.treatment import Confirmation
 
 SCHEMA_VERSION = 1
 
@@ -110,6 +111,8 @@ class Finding(Found):
 
     code: str
     name: str
+    confirmation: Confirmation | None = None
+    """What came of taking the cause away; None where that was not tried."""
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,8 @@ class Turn:
     t_start_s: float
     t_end_s: float
     phase: str
-    """``alone`` (the other arm did not exist yet) or ``interleaved``."""
+    """``alone`` (the other arm did not exist yet), ``interleaved``, or the name of a treated run that took
+    its turns with both (facts.treatment)."""
     sampled: bool
     """Whether the stack sampler ran."""
 

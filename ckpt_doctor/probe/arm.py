@@ -115,13 +115,17 @@ class Arm:
             (self.folder / f"{PREFIX}{pid}").unlink(missing_ok=True)
         self._controls.clear()
         self._status.unlink(missing_ok=True)
-        self.recording.finish(
-            ended_by="itself" if ended is not None else "doctor",
-            exit_code=ended.exit_code if ended is not None else None,
-            not_measured={"stacks": self._stacks.why_not} if self._stacks.why_not else {},
-            **outcome,
-        )
+        self._write_trailer(ended, outcome)
         self._warden = None
+
+    def settle(self, **outcome: object) -> None:
+        """Write down how things stand, so that the recording can be read while the run is held.
+
+        No stacks are sampled from now on.
+        """
+        if self._warden is not None:
+            self._stacks.close()
+            self._write_trailer(self.ended(), outcome)
 
     def discard(self) -> None:
         """End the run and remove its recording: another one takes its place."""
@@ -137,6 +141,11 @@ class Arm:
             return Ended(status["exit_code"], status["error"])
         code = self._warden.poll()
         return None if code is None else Ended(code, "the process that watched over it ended")
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the run was started, and neither ended by itself nor was ended."""
+        return self._warden is not None and self.ended() is None
 
     @property
     def _status(self) -> Path:
@@ -309,6 +318,14 @@ class Arm:
                 "and the file is as it was",
                 hint="give the script another output folder, or allow it with --allow-overwrite",
             )
+
+    def _write_trailer(self, ended: Ended | None, outcome: Mapping[str, object]) -> None:
+        self.recording.finish(
+            ended_by="itself" if ended is not None else "doctor",
+            exit_code=ended.exit_code if ended is not None else None,
+            not_measured={"stacks": self._stacks.why_not} if self._stacks.why_not else {},
+            **outcome,
+        )
 
     def _go(self, hold_at: int, sampled: bool) -> float:
         assert self._sampler is not None

@@ -16,6 +16,11 @@ show there only.
 Where memory does not hold two runs (or on demand), the control runs to its end first, the checkpoint
 is put back as it was at the save, and the resumed run follows.
 
+With ``--confirm`` both runs are then held where they are, until it is known which causes are suspected.
+For each, one more run is resumed from the same checkpoint with that cause taken away. Once it is as far as
+the others it takes turns with both of them: with the control, to be held against it, and with the resumed
+run, since a slowdown may fade by itself.
+
 A turn ends at the end of a step, at a step number fixed beforehand, so no step is cut, and long
 steps are neither more nor less likely to be counted than short ones.
 """
@@ -24,25 +29,29 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import socket
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import psutil
 
+from ckpt_doctor import units
+from ckpt_doctor.agent.heap import STEADY_HEAP
 from ckpt_doctor.agent.options import AgentOptions
-from ckpt_doctor.errors import InputError, ScriptError, UsageError
+from ckpt_doctor.errors import InputError, MachineError, ScriptError, UsageError
+from ckpt_doctor.facts.treatment import TRIAL_PREFIX, Trial
 from ckpt_doctor.probe.arm import Arm
 from ckpt_doctor.probe.commands import resumed
+from ckpt_doctor.probe.kept import Kept
 from ckpt_doctor.probe.outputs import Outputs
 from ckpt_doctor.probe.recording import new_folder
 from ckpt_doctor.probe.request import ProbeRequest
-from ckpt_doctor.probe.residency import Residency, evict
+from ckpt_doctor.probe.residency import Residency, Warmed, evict
 from ckpt_doctor.probe.saved import checkpoint_of, newest, saves, step_at
 from ckpt_doctor.probe.turns import MIN_TURN_STEPS, Progress, Turns
+from ckpt_doctor.stats.alignment import INTERLEAVED, WARM_UP_STEPS
 
 SIBLINGS = 20_000
 """Files looked at beside those that were read: the ones that come next lie in the same folders."""
@@ -50,11 +59,23 @@ SIBLINGS = 20_000
 UNSAVED_CONTROL_STEPS = 10
 """Where the checkpoint is given, the control runs this far before the resumed run is started."""
 
-STEADY_HEAP = {"MALLOC_MMAP_THRESHOLD_": str(32 * 2**20), "MALLOC_TRIM_THRESHOLD_": str(2**30)}
-"""Fixed thresholds (mallopt(3)); the first is the largest that glibc accepts."""
-
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 MEMORY_MARGIN_RATIO = 1.2
+
+START_STEPS = WARM_UP_STEPS + MIN_TURN_STEPS
+"""Steps of a treated run of which only the start is looked at."""
+
+WARM_SHARE = 0.5
+"""Part of the free memory that data files may fill where they are to stay in memory."""
+
+
+@dataclass(frozen=True)
+class TrialOutcome:
+    """Where a treated run left its recording, or why there is none."""
+
+    trial: Trial
+    recording: Path | None
+    why_not: str | None = None
 
 
 @dataclass(frozen=True)
@@ -65,33 +86,56 @@ class ProbeOutcome:
     after: Path
     checkpoint: Path
     warnings: tuple[str, ...]
+    trials: tuple[TrialOutcome, ...] = ()
 
 
-def run(request: ProbeRequest, progress: Progress) -> ProbeOutcome:
-    """Run both arms, and leave no process behind however it ends.
+Choose = Callable[[ProbeOutcome], Sequence[Trial]]
+"""Is given the recordings of both runs while these are held, and says which causes to take away."""
+
+
+def run(request: ProbeRequest, progress: Progress, choose: Choose | None = None) -> ProbeOutcome:
+    """Run both arms, and then those that confirm; leave no process behind however it ends.
+
+    Args:
+        request: What to run, and how.
+        progress: Is told what goes on.
+        choose: Chooses the trials; without it there are none.
 
     Raises:
         UsageError: The request contradicts itself.
         InputError: The given checkpoint is not there, or the output folder is.
         ScriptError: The script did not take a step, save, load, or go on.
+        MachineError: There is no room for a copy of the checkpoint.
     """
-    experiment = _Experiment(request, progress)
+    experiment = _Experiment(request, progress, keeps=choose is not None)
     try:
-        return experiment.run()
+        outcome = experiment.run()
+        if choose is not None:
+            outcome = experiment.confirm(outcome, choose)
+        progress("ending the runs", None)
+        return outcome
     finally:
         experiment.end()
 
 
 class _Experiment:
-    def __init__(self, request: ProbeRequest, progress: Progress) -> None:
+    def __init__(self, request: ProbeRequest, progress: Progress, *, keeps: bool) -> None:
         self._request = request
         self._progress = progress
+        self._keeps = keeps
         self._started_unix_s = time.time()
         self._folder = new_folder(request.output or _default_folder())
         self._warnings: list[str] = []
         self._arms: list[Arm] = []
         self._outcome: dict[str, dict[str, object]] = {}
         self._outputs: Outputs | None = None
+        self._kept: Kept | None = None
+        self._views: dict[str, Residency] = {}
+        """What each arm would find in the page cache by itself, by the arm's name."""
+        self._origin = 0
+        """The control's first step since the save."""
+        self._cache = Residency(())
+        """What the resumed run found in the page cache when it started."""
 
     def run(self) -> ProbeOutcome:
         request = self._request
@@ -107,19 +151,26 @@ class _Experiment:
         for number in range(1, request.resumes):
             checkpoint = self._resume_in_between(number, before, checkpoint)
             origin = self._next_save_of_control(number, before, checkpoint)
+        self._origin = origin
         self._outcome["before"] = {"origin_step": origin, "checkpoint": str(checkpoint)}
-        residency = Residency(self._data_files(before))
-        alive = before.ended() is None
+        residency = self._views["before"] = Residency(self._data_files(before))
+        alive = before.is_alive
         if alive:
             before.halt_alone()
+        if self._keeps:
+            self._keep(checkpoint)
+            residency.put_back(before.read_files())
         if alive and (request.alternate or not self._memory_for_two(before)):
             self._run_control_to_its_end(before, checkpoint)
             residency.put_back(before.read_files())
             alive = False
         if request.cold_cache:
             evict(before.read_files())
+        if self._keeps:
+            self._cache = Residency(self._data_files(before))
+        self._outputs = Outputs(checkpoint.parent)
         try:
-            after = self._start_after(before, checkpoint, self._after_start_steps(before, origin, alive))
+            after = self._start_resumed("after", checkpoint, self._after_start_steps(before, origin, alive))
         except ScriptError as error:
             if not (alive and _needs_to_be_alone(error)):
                 raise
@@ -127,19 +178,29 @@ class _Experiment:
             self._arms.pop().discard()
             self._run_control_to_its_end(before, checkpoint)
             alive = False
-            after = self._start_after(before, checkpoint, self._after_start_steps(before, origin, alive))
+            after = self._start_resumed("after", checkpoint, self._after_start_steps(before, origin, alive))
         self._check_load(after, checkpoint)
-        if alive and after.ended() is None:
-            self._take_turns(before, after, checkpoint, residency)
-        self._progress("ending both runs", None)
+        self._outputs.hide(after.name, after.written_paths())
+        if alive and after.is_alive:
+            self._views["after"] = Residency(self._data_files(after))
+            self._take_turns((before, after))
         return ProbeOutcome(before.folder, after.folder, checkpoint, tuple(self._warnings))
 
-    def end(self) -> None:
-        """End both arms and finish their recordings."""
+    def confirm(self, outcome: ProbeOutcome, choose: Choose) -> ProbeOutcome:
+        """Hold both runs as they are, let it be chosen what is tested, and run each trial."""
         for arm in self._arms:
-            arm.end(**self._outcome.get(arm.name, {}))
+            arm.settle(**self._outcome.get(arm.name, {}))
+        done = tuple(self._try(outcome.checkpoint, trial) for trial in choose(outcome))
+        return replace(outcome, warnings=tuple(self._warnings), trials=done)
+
+    def end(self) -> None:
+        """End all arms and finish their recordings."""
+        for arm in self._arms:
+            self._end(arm)
         if self._outputs is not None:
             self._outputs.settle()
+        if self._kept is not None:
+            self._kept.discard()
 
     # --- the arms --------------------------------------------------------------------------
 
@@ -154,21 +215,27 @@ class _Experiment:
             raise _not_far_enough(before, hold_at)
         return before
 
-    def _start_after(self, before: Arm, checkpoint: Path, steps: int) -> Arm:
+    def _start_resumed(self, name: str, checkpoint: Path, steps: int, trial: Trial | None = None) -> Arm:
+        """Start a run from the checkpoint, and hold it after so many steps."""
         request = self._request
         command = resumed(request.command, request.resume_args, request.after_args, str(checkpoint))
-        after = self._arm("after", command, hold_at=steps, second=True)
-        self._outcome["after"] = {"origin_step": 0, "checkpoint": str(checkpoint)}
-        self._progress(f"resumed run: {shlex.join(command)}", None)
-        after.start()
-        self._wait_first_step(after, "resumed")
-        if not after.wait_until(after.held, request.save_timeout_s) and after.ended() is None:
-            raise ScriptError(f"the resumed run took no {steps} steps within {request.save_timeout_s:.0f} s")
-        if after.ended() is None:
-            after.halt_alone()
+        arm = self._arm(name, command, hold_at=steps, second=True, trial=trial)
+        which = _which(arm)
+        self._outcome[name] = {"origin_step": 0, "checkpoint": str(checkpoint)}
+        told = shlex.join(command) if trial is None else trial.put_back.what
+        self._progress(f"{which} run: {told}", None)
+        arm.start()
+        self._wait_first_step(arm, which)
+        if not arm.wait_until(arm.held, request.save_timeout_s) and arm.is_alive:
+            raise ScriptError(f"the {which} run took no {steps} steps within {request.save_timeout_s:.0f} s")
+        if arm.is_alive:
+            arm.halt_alone()
         else:
-            self._check_end(after)
-        return after
+            self._check_end(arm)
+        return arm
+
+    def _end(self, arm: Arm) -> None:
+        arm.end(**self._outcome.get(arm.name, {}))
 
     def _arm(
         self,
@@ -178,6 +245,7 @@ class _Experiment:
         hold_at: int | None,
         hold_on_save: bool = False,
         second: bool = False,
+        trial: Trial | None = None,
     ) -> Arm:
         request = self._request
         folder = self._folder / name
@@ -188,9 +256,13 @@ class _Experiment:
             hold_on_save=hold_on_save,
             hold_at=hold_at,
             allow_tracing=request.stacks,
+            treatment=_treatment(trial),
         )
         recorded = {key: value for key, value in asdict(request).items() if key not in ("command", "output")}
-        arm = Arm(name, command, folder, options, _environment(request, second=second), recorded)
+        if trial is not None:
+            recorded["treatment"] = trial.put_back.what
+        environment = _environment(request, trial, second=second)
+        arm = Arm(name, command, folder, options, environment, recorded)
         self._arms.append(arm)
         return arm
 
@@ -244,11 +316,12 @@ class _Experiment:
         Returns:
             The step of the control's save.
         """
-        kept = _copy(checkpoint, self._folder / f"checkpoint-{number}")
+        kept = Kept(checkpoint, self._folder / f"checkpoint-{number}")
         seen, since_unix_s = len(saves(before.folder.glob("rank*.jsonl"))), time.time()
         before.go_on_to_save(hold=self._request.checkpoint_path is None)
         _, step = self._wait_for_save(before, since_unix_s, seen)
-        _put_back(kept, checkpoint)
+        kept.put_back()
+        kept.discard()
         return step
 
     # --- the checkpoint --------------------------------------------------------------------
@@ -341,20 +414,80 @@ class _Experiment:
 
     # --- the measurement -------------------------------------------------------------------
 
-    def _take_turns(self, before: Arm, after: Arm, checkpoint: Path, residency: Residency) -> None:
-        self._outputs = Outputs(checkpoint.parent)
-        views = (residency, Residency(self._data_files(after)))
-        turns = Turns((before, after), views, self._outputs, self._request, self._progress)
+    def _take_turns(self, arms: Sequence[Arm], phase: str = INTERLEAVED) -> None:
+        assert self._outputs is not None
+        views = [self._views[arm.name] for arm in arms]
+        turns = Turns(arms, views, self._outputs, self._request, self._progress, phase)
         ended, cut_short = turns.take()
         if ended is not None:
             self._check_end(ended)
         if cut_short:
             self._warnings.append(f"the time budget of {self._request.budget_s:.0f} s ended before all turns")
 
+    # --- confirming ------------------------------------------------------------------------
+
+    def _try(self, checkpoint: Path, trial: Trial) -> TrialOutcome:
+        """Take one cause away; a treated run that fails leaves what was found as it is."""
+        assert self._outputs is not None
+        others = len(self._arms)
+        try:
+            self._treat(checkpoint, trial)
+        except (ScriptError, MachineError) as error:
+            return TrialOutcome(trial, None, error.what)
+        finally:
+            for arm in self._arms[others:]:
+                self._end(arm)
+                self._outputs.hide(arm.name, arm.written_paths())
+        return TrialOutcome(trial, self._folder / trial.name)
+
+    def _treat(self, checkpoint: Path, trial: Trial) -> None:
+        """Run what the after arm ran, with a cause taken away, beside as many of the others as there is room.
+
+        Raises:
+            ScriptError: It did not come as far as the resumed run did.
+            MachineError: There is no room for what the treatment needs.
+        """
+        before, after = (arm for arm in self._arms if arm.name in ("before", "after"))
+        if not before.is_alive or not _memory_for_one_more(before):
+            self._end(after)
+        steps = before.steps() - self._origin if before.is_alive else after.steps()
+        if not trial.is_lasting:
+            steps = min(steps, START_STEPS)
+        try:
+            treated = self._start_treated(checkpoint, trial, (before, after), steps)
+        except ScriptError as error:
+            if not (after.is_alive and _needs_to_be_alone(error)):
+                raise
+            self._arms.pop().discard()
+            self._end(after)
+            treated = self._start_treated(checkpoint, trial, (before, after), steps)
+        if trial.is_lasting and before.is_alive and treated.is_alive:
+            self._take_turns([arm for arm in (before, after, treated) if arm.is_alive], trial.name)
+
+    def _start_treated(self, checkpoint: Path, trial: Trial, pair: tuple[Arm, Arm], steps: int) -> Arm:
+        """Start it from what the resumed run found: the checkpoint, the page cache, the folder."""
+        assert self._kept is not None
+        assert self._outputs is not None
+        files = self._data_files(pair[0]) | self._data_files(pair[1])
+        self._kept.put_back()
+        cache = _warmed(files, pair, checkpoint) if trial.put_back.warm else self._cache
+        cache.put_back(files)
+        treated = self._start_resumed(trial.name, checkpoint, max(1, steps), trial)
+        self._check_load(treated, checkpoint)
+        self._outputs.hide(treated.name, treated.written_paths())
+        self._views[treated.name] = cache if trial.put_back.warm else Residency(self._data_files(treated))
+        return treated
+
+    def _keep(self, checkpoint: Path) -> Kept:
+        """The copy of the checkpoint as it was at the save."""
+        if self._kept is None:
+            self._kept = Kept(checkpoint, self._folder / "checkpoint")
+        return self._kept
+
     def _run_control_to_its_end(self, before: Arm, checkpoint: Path) -> None:
         """Take all of the control's steps now, keep the checkpoint as it is, and end the control."""
         request = self._request
-        kept = _copy(checkpoint, self._folder / "checkpoint")
+        kept = self._keep(checkpoint)
         steps = MIN_TURN_STEPS
         turn = before.advance(steps, "alone")
         if turn is not None:
@@ -364,8 +497,8 @@ class _Experiment:
             turn = before.advance(steps, "alone")
         if turn is None:
             self._check_end(before)
-        before.end(**self._outcome["before"])
-        _put_back(kept, checkpoint)
+        self._end(before)
+        kept.put_back()
 
     def _check_end(self, arm: Arm) -> None:
         """A run may end by itself before all steps are taken, unless it failed.
@@ -386,21 +519,16 @@ class _Experiment:
 
     def _memory_for_two(self, before: Arm) -> bool:
         """Whether a second run of the same size fits into memory beside the first."""
-        try:
-            tree = psutil.Process(before.root).children(recursive=True)
-            need_bytes = sum(process.memory_info().rss for process in tree) * MEMORY_MARGIN_RATIO
-        except psutil.Error:
-            return True
-        if need_bytes <= psutil.virtual_memory().available:
+        if _memory_for_one_more(before):
             return True
         self._warnings.append(
             "memory does not hold two runs: they ran one after the other, so their times tell less"
         )
         return False
 
-    def _data_files(self, before: Arm) -> Iterable[Path]:
+    def _data_files(self, arm: Arm) -> set[Path]:
         """The files that the run has read, and those beside them, which it may read next."""
-        read = before.read_files()
+        read = arm.read_files()
         folders = {path.parent for path in read}
         beside: set[Path] = set(read)
         for folder in folders:
@@ -416,7 +544,7 @@ class _Experiment:
 
 def _which(arm: Arm) -> str:
     """What an arm is called when people are told about it."""
-    return "fresh" if arm.name == "before" else "resumed"
+    return "fresh" if arm.name == "before" else "treated" if arm.name.startswith(TRIAL_PREFIX) else "resumed"
 
 
 def _needs_to_be_alone(error: ScriptError) -> bool:
@@ -440,24 +568,6 @@ def _given(checkpoint: str | None) -> Path | None:
     return path
 
 
-def _copy(checkpoint: Path, target: Path) -> Path:
-    """Keep a copy of a checkpoint; a later save of the control's may replace it."""
-    if checkpoint.is_dir():
-        shutil.copytree(checkpoint, target)
-    else:
-        shutil.copy2(checkpoint, target)
-    return target
-
-
-def _put_back(kept: Path, checkpoint: Path) -> None:
-    """Put a checkpoint that this probe's run made back to what it was when it was kept."""
-    if checkpoint.is_dir():
-        shutil.copytree(kept, checkpoint, dirs_exist_ok=True)
-    else:
-        checkpoint.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(kept, checkpoint)
-
-
 def _within(path: str, checkpoint: Path) -> bool:
     real, target = os.path.realpath(path), os.path.realpath(checkpoint)
     return real == target or real.startswith(target + os.sep)
@@ -467,7 +577,41 @@ def _default_folder() -> Path:
     return Path("ckpt-doctor") / time.strftime("probe-%Y%m%d-%H%M%S")
 
 
-def _environment(request: ProbeRequest, *, second: bool) -> Mapping[str, str]:
+def _memory_for_one_more(before: Arm) -> bool:
+    """Whether another run as large as the first fits into memory beside those that there are."""
+    try:
+        tree = psutil.Process(before.root).children(recursive=True)
+        need_bytes = sum(process.memory_info().rss for process in tree) * MEMORY_MARGIN_RATIO
+    except psutil.Error:
+        return True
+    return need_bytes <= psutil.virtual_memory().available
+
+
+def _warmed(files: Iterable[Path], pair: tuple[Arm, Arm], checkpoint: Path) -> Warmed:
+    """A view with all data files in memory; other checkpoints beside this one are none.
+
+    Raises:
+        MachineError: Free memory does not hold them.
+    """
+    read = pair[0].read_files() | pair[1].read_files()
+    view = Warmed(path for path in files if path in read or path.parent != checkpoint.parent)
+    free_bytes = psutil.virtual_memory().available
+    if view.resident_bytes > WARM_SHARE * free_bytes:
+        raise MachineError(
+            f"the data files ({units.size(view.resident_bytes)}) do not fit into free memory "
+            f"({units.size(free_bytes)})"
+        )
+    return view
+
+
+def _treatment(trial: Trial | None) -> dict[str, object] | None:
+    """What the agent is told to put back."""
+    if trial is None or trial.put_back.settings is None:
+        return None
+    return {"code": trial.code, "settings": trial.put_back.settings}
+
+
+def _environment(request: ProbeRequest, trial: Trial | None, *, second: bool) -> Mapping[str, str]:
     environment = dict(os.environ)
     if request.threads is not None:
         environment.update(dict.fromkeys(THREAD_VARIABLES, str(request.threads)))
@@ -479,6 +623,10 @@ def _environment(request: ProbeRequest, *, second: bool) -> Mapping[str, str]:
         environment.setdefault("PET_MASTER_PORT", port)
         if "MASTER_PORT" in environment:
             environment["MASTER_PORT"] = port
+    for name, value in (trial.put_back.environment if trial is not None else {}).items():
+        environment.pop(name, None)
+        if value is not None:
+            environment[name] = value
     return environment
 
 

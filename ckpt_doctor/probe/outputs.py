@@ -13,6 +13,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+FIRST = ("before", "after")
+"""Arms whose outputs win over those of others."""
+
 
 class Outputs:
     """The folder that checkpoints are saved to, as each run may see it."""
@@ -42,8 +45,8 @@ class Outputs:
                 os.rename(self._folder / _aside(name, arm), self._folder / name)
 
     def settle(self) -> None:
-        """Give everything back; where both runs made the same name, the uninterrupted one's stays."""
-        for arm, names in self._hidden.items():
+        """Give everything back; where several runs made the same name, the uninterrupted one's stays."""
+        for arm, names in sorted(self._hidden.items(), key=lambda item: _place(item[0])):
             for name in names:
                 aside = self._folder / _aside(name, arm)
                 if not (self._folder / name).exists():
@@ -65,6 +68,11 @@ class Outputs:
         with suppress(ValueError):
             return Path(path).relative_to(self._folder).parts[0]
         return None
+
+
+def _place(arm: str) -> int:
+    """The control comes first, then the run that was compared with it."""
+    return FIRST.index(arm) if arm in FIRST else len(FIRST)
 
 
 def _aside(name: str, arm: str) -> str:

@@ -42,6 +42,10 @@ class ProbeRequest:
     """Resume as on a machine that has never read the data."""
     alternate: bool = False
     """Run one arm after the other instead of both in turns."""
+    confirm: bool = False
+    """Take each suspected cause away in one more resumed run, and see what comes back."""
+    suspects: tuple[str, ...] = ()
+    """Codes of the rules whose causes are taken away; empty for those that were found."""
     stacks: bool = True
     """Sample stacks with py-spy."""
     output: Path | None = None

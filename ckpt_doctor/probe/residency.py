@@ -66,6 +66,19 @@ class Residency:
         return sum(sum(pages) for pages in self._resident.values()) * mmap.PAGESIZE
 
 
+class Warmed(Residency):
+    """A view in which all of the files are in memory, whatever drops their pages meanwhile."""
+
+    def note(self, files: Iterable[Path]) -> None:
+        """Note that all pages of the files are to be in memory."""
+        super().note(files)
+        self._resident = {path: b"\1" * len(pages) for path, pages in self._resident.items()}
+
+    def put_back(self, files: Iterable[Path]) -> None:
+        """Read all of the files into memory that are not there; those that come next count as well."""
+        super().put_back({*files, *self._resident})
+
+
 def resident_pages(path: Path) -> bytes | None:
     """One byte a page, 1 where it is in memory; None where that cannot be told."""
     if sys.platform != "linux":

@@ -65,6 +65,7 @@ class StackSampler:
                 _, errors = spy.communicate()
             if spy.returncode:
                 self.why_not = _reason(errors)
+        self._spies.clear()
 
     def _signal(self, number: int) -> None:
         for spy in self._spies:

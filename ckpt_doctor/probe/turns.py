@@ -1,15 +1,16 @@
-"""Gives two arms their turns, until the answer is clear or the time is up."""
+"""Gives arms their turns, until the answer is clear or the time is up."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import fmean
 
 from ckpt_doctor.probe.arm import Arm
 from ckpt_doctor.probe.outputs import Outputs
 from ckpt_doctor.probe.request import ProbeRequest
 from ckpt_doctor.probe.residency import Residency
+from ckpt_doctor.stats.alignment import INTERLEAVED
 from ckpt_doctor.stats.stopping import is_clear, is_undecided
 
 MIN_TURN_STEPS = 4
@@ -29,24 +30,27 @@ Progress = Callable[[str, "float | None"], None]
 
 
 class Turns:
-    """Two held arms that go on in turns of equally many steps.
+    """Held arms that go on in turns of equally many steps: the control first, the one that is judged last.
 
     Each finds the page cache, and the folder of the checkpoints, as if it had the machine to itself.
     """
 
     def __init__(
         self,
-        arms: tuple[Arm, Arm],
-        views: tuple[Residency, Residency],
+        arms: Sequence[Arm],
+        views: Sequence[Residency],
         outputs: Outputs,
         request: ProbeRequest,
         progress: Progress,
+        phase: str = INTERLEAVED,
     ) -> None:
-        self._arms = arms
+        self._arms = tuple(arms)
         self._views = dict(zip(arms, views, strict=True))
         self._outputs = outputs
         self._request = request
         self._progress = progress
+        self._phase = phase
+        self._stacks = request.stacks and phase == INTERLEAVED
         self._step_s: dict[Arm, list[float]] = {arm: [] for arm in arms}
         self._began_s = 0.0
 
@@ -57,7 +61,7 @@ class Turns:
             The arm that ended by itself, if one did; and whether the time was up before all was done.
         """
         request = self._request
-        if request.stacks:
+        if self._stacks:
             self._attach_stacks()
         self._began_s = time.monotonic()
         steps, taken = MIN_TURN_STEPS, 0
@@ -76,7 +80,7 @@ class Turns:
     def _round(self, number: int, steps: int) -> Arm | None:
         """One turn of each arm; returns the arm that ended by itself."""
         request = self._request
-        sampled = request.stacks and number % 2 == 1
+        sampled = self._stacks and number % 2 == 1
         # The arm that goes first changes: what drifts on the machine meets both alike.
         for arm in self._arms if number % 2 == 0 else self._arms[::-1]:
             if number % FINGERPRINT_EVERY == 1:
@@ -89,10 +93,10 @@ class Turns:
 
     def _turn(self, arm: Arm, steps: int, sampled: bool) -> bool:
         """One turn; False when the run ended before it was over."""
-        touched = self._arms[0].read_files() | self._arms[1].read_files()
+        touched = {path for each in self._arms for path in each.read_files()}
         self._views[arm].put_back(touched)
         self._outputs.show(arm.name)
-        turn = arm.advance(steps, "interleaved", sampled=sampled)
+        turn = arm.advance(steps, self._phase, sampled=sampled)
         if turn is None:
             return False
         self._outputs.hide(arm.name, arm.written_paths())
@@ -102,7 +106,7 @@ class Turns:
 
     def _settled(self, number: int) -> bool:
         """Whether no further round is needed; the first one is short and warms up."""
-        before, after = (self._step_s[arm][1:] for arm in self._arms)
+        before, after = (self._step_s[arm][1:] for arm in (self._arms[0], self._arms[-1]))
         return is_clear(before, after) or (number >= self._request.turns and not is_undecided(before, after))
 
     def _next_steps(self) -> int:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Window,
     )
     from ckpt_doctor.facts.policy import Policy
+    from ckpt_doctor.facts.treatment import Confirmation
 
 SUFFIXES = (".json",)
 
@@ -142,6 +143,24 @@ def _finding(finding: Finding) -> Json:
         "remedy": finding.remedy,
         "location": {"file": location.file, "line": location.line} if location else None,
         "checkpoint": finding.checkpoint,
+        "confirmation": _confirmation(finding.confirmation),
+    }
+
+
+def _confirmation(confirmation: Confirmation | None) -> Json | None:
+    if confirmation is None:
+        return None
+    recovery = confirmation.recovery
+    return {
+        "confirmed": confirmation.confirmed,
+        "treatment": confirmation.treatment,
+        "recovered_s": recovery.recovered_s if recovery else None,
+        "of_s": recovery.of_s if recovery else None,
+        "share_ratio": recovery.share.value if recovery else None,
+        "interval": _interval(recovery.share) if recovery else None,
+        "why": confirmation.why,
+        "cannot": confirmation.cannot,
+        "sentence": confirmation.sentence,
     }
 
 

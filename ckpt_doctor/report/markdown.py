@@ -124,6 +124,8 @@ def _finding(finding: Finding, report: Report) -> Iterator[str]:
         for evidence in finding.evidence
     ]
     yield from _long_table(("evidence", "value", "source"), rows)
+    if finding.confirmation is not None:
+        yield f"**Test:** {_text(finding.confirmation.sentence)}\n"
     if finding.code != report.verdict.cause:
         yield f"**Fix:** {_text(finding.remedy)}\n"
 

@@ -13,6 +13,7 @@ from ckpt_doctor.facts.report import (
     Report,
     Severity,
     Status,
+    Verdict,
 )
 from ckpt_doctor.facts.shape import Shape
 from ckpt_doctor.facts.states import PresenceStatus
@@ -164,6 +165,7 @@ def _findings(screen: Screen, findings: tuple[Finding, ...], report: Report) -> 
         if finding.summary not in verdict.sentence:
             screen.line(finding.summary, indent=2)
         _evidence(screen, finding)
+        _test(screen, finding, verdict)
         if finding.code != verdict.cause:
             screen.labelled("Fix:", finding.remedy, indent=2)
     names = [f"{finding.code} {finding.name}" for finding in findings if finding not in full]
@@ -173,10 +175,13 @@ def _findings(screen: Screen, findings: tuple[Finding, ...], report: Report) -> 
 
 
 def _told_in_full(findings: tuple[Finding, ...], report: Report) -> tuple[Finding, ...]:
-    """All findings of an inspection; of a comparison the cause and other errors, else the first few."""
+    """All of an inspection; of a comparison the cause, other errors and what was tested, else a few."""
     if report.comparison is None:
         return findings
-    serious = tuple(f for f in findings if f.code == report.verdict.cause or f.severity is Severity.ERROR)
+    cause = report.verdict.cause
+    serious = tuple(
+        f for f in findings if f.code == cause or f.severity is Severity.ERROR or f.confirmation is not None
+    )
     return (serious or findings)[:_FULL_FINDINGS]
 
 
@@ -188,6 +193,15 @@ def _evidence(screen: Screen, finding: Finding) -> None:
     if rows:
         columns = [Column(""), Column("", right=True), Column("")]
         screen.table(columns, rows, indent=4, headings=False)
+
+
+def _test(screen: Screen, finding: Finding, verdict: Verdict) -> None:
+    """What came of taking the cause away, as far as the verdict has not told it."""
+    confirmation = finding.confirmation
+    if confirmation is None or confirmation.sentence in verdict.sentence:
+        return
+    limits = f" {confirmation.cannot}" if confirmation.cannot is not None else ""
+    screen.labelled("Test:", f"{confirmation.sentence}.{limits}", indent=2)
 
 
 def _finding_heading(screen: Screen, finding: Finding, report: Report) -> None:

@@ -90,7 +90,14 @@ class _Source:
         return self.end - self.origin
 
 
-def align(before: RunRecord, after: RunRecord, ranks: tuple[int, int], *, alone: bool = False) -> Alignment:
+def align(
+    before: RunRecord,
+    after: RunRecord,
+    ranks: tuple[int, int],
+    *,
+    alone: bool = False,
+    phase: str = INTERLEAVED,
+) -> Alignment:
     """Choose the steps of both runs that are compared.
 
     Args:
@@ -98,6 +105,8 @@ def align(before: RunRecord, after: RunRecord, ranks: tuple[int, int], *, alone:
         after: The resumed run.
         ranks: Index in ``RunRecord.ranks`` of the process to take, for both runs.
         alone: Take the control from the turns before the resumed run came alive beside it.
+        phase: Which turns are compared, where both runs took such turns: probes that confirm a cause take
+            more of them later.
 
     Raises:
         RecordingError: One of the runs has too few steps to compare.
@@ -107,14 +116,17 @@ def align(before: RunRecord, after: RunRecord, ranks: tuple[int, int], *, alone:
     two = _source(after, after.ranks[ranks[1]])
     _need_steps(one)
     _need_steps(two)
-    paired = not alone and bool(_turns(before, INTERLEAVED)) and bool(_turns(after, INTERLEAVED))
-    phases = (ALONE if alone else INTERLEAVED if paired else None, INTERLEAVED if paired else None)
+    paired = not alone and bool(_turns(before, phase)) and bool(_turns(after, phase))
+    phases = (ALONE if alone else phase if paired else None, phase if paired else None)
     lists = [_in_phase(source, phase) for source, phase in zip((one, two), phases, strict=True)]
     if not all(len(steps) >= 2 for steps in lists):
         paired, lists = False, [_in_phase(one, None), _in_phase(two, None)]
     lists = _common(one, two, lists, notes)
     lists = _without_compiles(one, two, lists)
-    arms = [_arm(source, steps, paired) for source, steps in zip((one, two), lists, strict=True)]
+    arms = [
+        _arm(source, steps, phase if paired else None)
+        for source, steps in zip((one, two), lists, strict=True)
+    ]
     return Alignment(arms[0], arms[1], paired, notes)
 
 
@@ -167,7 +179,7 @@ def _in_phase(source: _Source, phase: str | None) -> list[int]:
     first = WARM_UP_STEPS if phase == ALONE else source.origin + warm_up_steps(source.length)
     if phase is None:
         return list(range(first, source.end))
-    ahead = prefetched_batches(source.rank) if phase == INTERLEAVED else 0
+    ahead = 0 if phase == ALONE else prefetched_batches(source.rank)
     turns = step_turns(source.run, source.rank, phase)
     kept = [i for turn in turns for i in turn[min(ahead, len(turn) // 3) :]]
     return [i for i in kept if first <= i < source.end]
@@ -202,11 +214,11 @@ def _without_compiles(one: _Source, two: _Source, lists: list[list[int]]) -> lis
     return kept if enough else lists
 
 
-def _arm(source: _Source, steps: Sequence[int], paired: bool) -> Arm:
+def _arm(source: _Source, steps: Sequence[int], phase: str | None) -> Arm:
     chosen = set(steps)
     by_turn: tuple[tuple[int, ...], ...] = ()
-    if paired:
-        turns = step_turns(source.run, source.rank, INTERLEAVED)
+    if phase is not None:
+        turns = step_turns(source.run, source.rank, phase)
         by_turn = tuple(tuple(i for i in turn if i in chosen) for turn in turns)
     return Arm(source.run, source.rank, source.origin, steps[0], steps[-1] + 1, tuple(steps), by_turn)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ckpt_doctor.errors import RecordingError
 from ckpt_doctor.facts.comparison import Comparison, Contention, Interference, Window
 from ckpt_doctor.facts.run import RunRecord
-from ckpt_doctor.stats.alignment import Alignment, Arm, align
+from ckpt_doctor.stats.alignment import INTERLEAVED, Alignment, Arm, align
 from ckpt_doctor.stats.arguments import changed_arguments
 from ckpt_doctor.stats.attribution import budget, resample
 from ckpt_doctor.stats.contention import contention, interference
@@ -35,22 +35,23 @@ EVICTION_BYTES = 16384.0
 STEADY_HEAP_KEY = "env.MALLOC_MMAP_THRESHOLD_"
 
 
-def compare_runs(before: RunRecord, after: RunRecord) -> Comparison:
+def compare_runs(before: RunRecord, after: RunRecord, phase: str = INTERLEAVED) -> Comparison:
     """Compare the run before the save with the resumed one.
 
     Args:
         before: The uninterrupted control.
         after: The resumed run.
+        phase: The turns that are compared, where there are such turns.
 
     Raises:
         RecordingError: One of them has no steps that can be compared.
     """
     ranks = _ranks(before, after)
-    alignment = align(before, after, ranks)
+    alignment = align(before, after, ranks, phase=phase)
     seen = interference(alignment.before)
     if seen is not None and evicts(seen):
         # Beside the resumed run the control is no control any more: it is judged by its time alone.
-        alignment = align(before, after, ranks, alone=True)
+        alignment = align(before, after, ranks, alone=True, phase=phase)
     one, two = alignment.before, alignment.after
     experiment = resample(alignment)
     ratio = experiment.ratio()

@@ -45,6 +45,12 @@ def value_at_end(rank: RankRecord, key: str) -> object:
     return rank.fingerprints[-1].values.get(key) if rank.fingerprints else None
 
 
+def optimizer_numbers(rank: RankRecord) -> list[str]:
+    """The numbers of the optimizers of the last fingerprint, in the order of their first steps."""
+    keys = rank.fingerprints[-1].values if rank.fingerprints else ()
+    return sorted({key.split(".")[1] for key in keys if key.startswith("optimizer.")}, key=int)
+
+
 def training_loader(rank: RankRecord) -> str | None:
     """The number of the loader that feeds the steps; None where no loader was seen.
 

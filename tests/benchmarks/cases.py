@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -77,8 +78,8 @@ def cases() -> list[ProbeCase]:
     return [ProbeCase(**{key: _frozen(row[key]) for key in names}) for row in rows]
 
 
-def probe(case: ProbeCase, folder: Path, data: Path) -> Answer:
-    """Probe one case in a new folder; ``data`` may be kept between probes."""
+def probe(case: ProbeCase, folder: Path, data: Path, options: Sequence[str] = ()) -> Answer:
+    """Probe one case in a new folder, with further options; ``data`` may be kept between probes."""
     folder.mkdir(parents=True)
     values = {"{out}": str(folder / "out"), "{data}": str(data)}
     if case.prepare is not None:
@@ -93,6 +94,7 @@ def probe(case: ProbeCase, folder: Path, data: Path) -> Answer:
         TURNS,
         "--recordings",
         str(folder / "recordings"),
+        *options,
     ]
     if case.resume_args is not None:
         command += ["--resume-args", case.resume_args]

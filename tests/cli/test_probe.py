@@ -70,6 +70,7 @@ def test_every_option_arrives(cli: Cli, asked: list[tuple[ProbeRequest, Policy]]
         *("--checkpoint", "c.pt", "--checkpoint-path", "out/*.pt", "--steps", "11", "--turns", "13"),
         *("--turn", "0.25", "--budget", "17", "--first-step-timeout", "19", "--save-timeout", "23"),
         *("--threads", "2", "--steady-heap", "--cold-cache", "--alternate", "--no-stacks"),
+        *("--confirm", "--suspect", "DAT203", "--suspect", "cmp317"),
         *("--allow-overwrite", "--recordings", "rec", "--fail-on", "info", "--inconclusive-ok"),
         *("--ignore", "DAT201", "train.py"),
     )
@@ -90,6 +91,8 @@ def test_every_option_arrives(cli: Cli, asked: list[tuple[ProbeRequest, Policy]]
         steady_heap=True,
         cold_cache=True,
         alternate=True,
+        confirm=True,
+        suspects=("DAT203", "CMP317"),
         stacks=False,
         allow_overwrite=True,
         output=Path("rec"),

@@ -14,6 +14,7 @@ import pytest
 from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.errors import ScriptError
 from ckpt_doctor.probe.arm import INJECT, TAIL_LINES, Arm, with_agent
+from ckpt_doctor.readers.recordings import read_recording
 from tests.recorded import MODEL, environment
 
 Start = Callable[..., Arm]
@@ -106,6 +107,23 @@ def test_turns(start: Start) -> None:
     names = {path.name for path in arm.folder.iterdir()}
     assert names >= {"recording.json", "trailer.json", "turns.jsonl", "samples.jsonl", "stdout.log"}
     assert not any(name.startswith(("control-", "status")) for name in names)
+
+
+def test_a_held_run_can_be_read(start: Start) -> None:
+    """Its recording is whole before the run has ended, and again when it has gone on and ended."""
+    arm = start(MODEL + "while True: step()\n", hold_at=5)
+    assert arm.wait_until(arm.held, 60)
+    arm.halt_alone()
+    arm.settle(origin_step=2)
+    assert arm.is_alive
+    held = read_recording(arm.folder)
+    assert (held.meta.complete, held.meta.origin_step, len(held.ranks[0].steps)) == (True, 2, 5)
+    arm.advance(3, "confirm-DAT204")
+    arm.end(origin_step=2)
+    assert not arm.is_alive
+    ended = read_recording(arm.folder)
+    assert [turn.phase for turn in ended.turns] == ["alone", "confirm-DAT204"]
+    assert len(ended.ranks[0].steps) == 8
 
 
 def test_a_run_that_ends_within_its_turn(start: Start) -> None:

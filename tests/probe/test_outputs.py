@@ -73,6 +73,18 @@ def test_in_the_end_everything_is_back(folder: Path, write: Write) -> None:
     ]  # fmt: skip
 
 
+def test_the_uninterrupted_run_wins(folder: Path, write: Write) -> None:
+    """Of several runs that made the same name, its file stays, whoever came last."""
+    outputs = Outputs(folder)
+    for arm in ("confirm-DAT204", "after", "before"):
+        outputs.hide(arm, [write("a.pt", arm)])
+    outputs.hide("confirm-CMP305", [write("b.pt", "confirm-CMP305")])
+    outputs.hide("after", [write("b.pt", "after")])
+    outputs.settle()
+    assert (folder / "a.pt").read_text() == "before"
+    assert (folder / "b.pt").read_text() == "after"
+
+
 def test_a_folder_that_is_gone(tmp_path: Path) -> None:
     """A run may remove the folder: nothing is hidden then, and nothing fails."""
     outputs = Outputs(tmp_path / "gone")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ckpt_doctor.probe import residency
-from ckpt_doctor.probe.residency import Residency, evict, resident_pages
+from ckpt_doctor.probe.residency import Residency, Warmed, evict, resident_pages
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="mincore and fadvise are Linux's")
 
@@ -96,6 +96,18 @@ def test_each_view_is_its_own(file: Path) -> None:
     assert sum((resident_pages(file) or b"")[600:1400]) < 100
     second.put_back([file])
     assert sum((resident_pages(file) or b"")[600:1400]) == 800
+
+
+def test_a_warm_view(file: Path, tmp_path: Path) -> None:
+    """It holds all of the files, also those that are not asked for, whatever has dropped them meanwhile."""
+    warmed = Warmed([file])
+    assert warmed.resident_bytes == PAGES * mmap.PAGESIZE
+    warmed.put_back(())
+    assert resident(file) == PAGES
+    evict([file])
+    warmed.note([file, tmp_path / "missing"])
+    warmed.put_back([tmp_path / "missing"])
+    assert resident(file) == PAGES
 
 
 def test_files_that_tell_nothing(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ckpt_doctor.errors import RecordingError
@@ -26,6 +28,20 @@ def test_only_interleaved_turns_are_compared_where_there_are_any() -> None:
     assert alignment.paired
     assert min(alignment.before.chosen) >= 80
     assert [len(turn) for turn in alignment.after.by_turn] == [20] * 6
+
+
+def test_each_phase_has_its_own_turns() -> None:
+    """What is compared in one phase leaves the turns of another out, on both sides."""
+    before = make_run([1.0] * 240, origin=40, turn_steps=20)
+    after = make_run([1.0] * 200, arm="after", turn_steps=20)
+    later = "confirm-DAT204"
+    before = replace(before, turns=(*before.turns[:7], *(replace(t, phase=later) for t in before.turns[7:])))
+    after = replace(after, turns=(*after.turns[:5], *(replace(t, phase=later) for t in after.turns[5:])))
+    first, second = align(before, after, (0, 0)), align(before, after, (0, 0), phase=later)
+    assert (first.before.last, first.after.last) == (140, 100)
+    assert (second.before.first, second.after.first) == (140, 100)
+    assert (len(first.after.by_turn), len(second.after.by_turn)) == (5, 5)
+    assert not align(before, after, (0, 0), phase="confirm-CMP305").paired
 
 
 def test_steps_fed_by_what_was_prefetched_before_the_pause_are_left_out() -> None:

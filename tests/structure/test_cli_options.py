@@ -20,7 +20,7 @@ OPTIONS: dict[str, set[str]] = {
         *("--resume-args", "--after-args", "--checkpoint", "--checkpoint-path", "--resumes"),
         *("--steps", "--turns", "--turn", "--budget", "--first-step-timeout", "--save-timeout"),
         *("--threads", "--steady-heap", "--cold-cache", "--alternate", "--stacks", "--no-stacks"),
-        *("--allow-overwrite", "--recordings"),
+        *("--allow-overwrite", "--recordings", "--confirm", "--suspect"),
     },
     "record": {"--output", "-o"},
     "treat": {

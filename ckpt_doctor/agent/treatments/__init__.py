@@ -1,0 +1,1 @@
+"""What puts one thing back to how it was in the control: one module a rule (agent.treating)."""
