@@ -12,10 +12,10 @@ EXTRAS := dev,frameworks,html,remote,tensorboard
 STEADY := OMP_NUM_THREADS=1 MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=1073741824
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint types format matrix bench fuzz readme docs clean
+.PHONY: help setup demo test test-all lint types format matrix bench bench-noise bench-overhead fuzz readme docs clean
 
 help:  ## Show the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP)  ## Make the virtual environment .venv (reused while it is up to date)
 
@@ -52,8 +52,14 @@ format: $(STAMP)  ## Put the code into its standard form
 matrix: $(STAMP)  ## Probe every script of fixtures/scripts and print the confusion matrix (long)
 	$(STEADY) $(BIN)/python -m tests.benchmarks.matrix --write
 
-bench: $(STAMP)  ## Measure inspect, the agent's overhead and false alarms (long)
+bench: $(STAMP)  ## Measure how fast inspect is, and what the agent costs (long)
 	$(STEADY) $(BIN)/python -m tests.benchmarks
+
+bench-noise: $(STAMP)  ## Measure false alarms on identical code, and which slowdowns are found (long)
+	$(STEADY) $(BIN)/python -m tests.benchmarks.noise --write
+
+bench-overhead: $(STAMP)  ## Measure what the agent costs per step (long)
+	$(STEADY) $(BIN)/python -m tests.benchmarks.overhead --write
 
 fuzz: $(STAMP)  ## Damage real checkpoints in 10 000 ways and inspect each (long)
 	$(BIN)/python -m tests.readers.fuzz 10000
