@@ -46,6 +46,9 @@ KNOWN_VERSIONS = (RECORDING_VERSION,)
 _DIGEST_KINDS = {"i": "indices", "b": "batches", "m": "batches"}
 """Kinds of digests (see agent.journal), best first."""
 
+_HOLD = "_wait_if_held"
+"""The agent's function in which a process stands between its turns; newer Pythons name its class as well."""
+
 _LIBRARY = re.compile(
     r"site-packages|dist-packages|/lib/python3|^<|/ckpt_doctor/agent/|/ckpt_doctor/signals/"
 )
@@ -274,7 +277,7 @@ def _user_lines(profile: Mapping[str, Any], rank: int) -> StackProfile:
         if "MainThread" not in thread.get("name", "") and len(profile["profiles"]) > 1:
             continue
         for stack, weight in zip(thread["samples"], thread["weights"], strict=True):
-            if any(frames[index].get("name") == "_wait_if_held" for index in stack[-3:]):
+            if any(frames[index]["name"].endswith(_HOLD) for index in stack):
                 continue
             sampled_s += weight
             whole = tuple(_source_line(frames[index]) for index in stack)

@@ -170,7 +170,7 @@ def test_stacks(writer: RecordingWriter) -> None:
     frames = [
         {"name": "main", "file": "/home/u/train.py", "line": 3},
         {"name": "step", "file": "/home/u/.venv/lib/python3.11/site-packages/torch/optim/sgd.py", "line": 9},
-        {"name": "_wait_if_held", "file": "/x/ckpt_doctor/agent/core.py", "line": 7},
+        {"name": "Agent._wait_if_held", "file": "/x/ckpt_doctor/agent/core.py", "line": 7},
         {"name": "work", "file": "/home/u/data.py", "line": 5},
         {"name": "native", "file": None, "line": None},
     ]
