@@ -24,6 +24,8 @@ BUSY_QUEUE_RATIO = 0.1
 """... when the runs wait for a CPU this long per second."""
 QUEUE_ALONE_RATIO = 0.5
 """Where other processes' use is unknown, so long a wait is called contention."""
+STRETCH_RATIO = 1.5
+"""Where others' use is unknown: the model's own work in the usual step against the run's quickest steps."""
 STEAL_RATIO = 0.05
 """Part of the machine's time that its host gave to others."""
 MIN_STEPS = 20
@@ -103,8 +105,14 @@ def contended(comparison: Comparison) -> bool:
     if (around.steal_ratio or 0.0) >= STEAL_RATIO:
         return True
     if others is None:
-        return queue is not None and queue >= QUEUE_ALONE_RATIO
+        return (queue is not None and queue >= QUEUE_ALONE_RATIO) or stretched(comparison)
     return others >= BUSY_OTHERS_RATIO and (queue is None or queue >= BUSY_QUEUE_RATIO)
+
+
+def stretched(comparison: Comparison) -> bool:
+    """Whether the model's own work takes much longer in most steps than it can; where others are unknown."""
+    around = comparison.contention
+    return (_most(around.stretch_ratio_before, around.stretch_ratio_after) or 0.0) >= STRETCH_RATIO
 
 
 def too_few_steps(comparison: Comparison) -> bool:

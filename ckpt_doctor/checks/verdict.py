@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ckpt_doctor import units
+from ckpt_doctor.facts.recording import RECORDING
 from ckpt_doctor.facts.report import Case, Confidence, Finding, Severity, Side, Status, Verdict
 
 if TYPE_CHECKING:
@@ -39,7 +40,12 @@ def decide(case: Case, findings: Sequence[Finding]) -> Verdict:
         return _without_slowdown(comparison, findings, None)
     serious = [f for f in findings if f.severity is Severity.ERROR and not f.code.startswith("STA")]
     errors = [f for f in serious if not is_refuted(f)]
-    lasting = sorted((f for f in errors if f.share_ratio is not None), key=lambda f: -(f.share_ratio or 0.0))
+    # Of the machine other evidence tells nothing: there the rest of the clock is no first cause.
+    clock_last = RECORDING in comparison.not_measured
+    lasting = sorted(
+        (f for f in errors if f.share_ratio is not None),
+        key=lambda f: (clock_last and f.code in UNEXPLAINED, -(f.share_ratio or 0.0)),
+    )
     once = sorted(
         (f for f in errors if f.share_ratio is None and f.delta_s is not None),
         key=lambda f: -(f.delta_s or 0.0),

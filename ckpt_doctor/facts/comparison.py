@@ -140,6 +140,10 @@ class Contention:
     """CPU seconds that processes outside the run used, per second and per core."""
     other_cpu_ratio_after: float | None
     steal_ratio: float | None
+    stretch_ratio_before: float | None = None
+    """How many times longer the model's own work took in the usual step than in the quickest tenth; only
+    where others' use of the machine is unknown."""
+    stretch_ratio_after: float | None = None
 
 
 @dataclass(frozen=True)

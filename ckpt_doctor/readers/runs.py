@@ -11,6 +11,7 @@ from functools import cache
 from typing import NamedTuple, cast
 
 from ckpt_doctor.errors import InputError, UsageError
+from ckpt_doctor.facts.recording import RECORDING
 from ckpt_doctor.facts.run import RunRecord
 from ckpt_doctor.readers import traces
 from ckpt_doctor.readers.evidence import Evidence, Hints, Kind, Progress, TraceFile, trace_file, untold
@@ -25,7 +26,6 @@ TWO_OF_A_KIND = (
     "or a report in JSON and a later report or checkpoint"
 )
 
-_RECORDING = "recording"
 _NO_HINTS = Hints()
 
 
@@ -67,7 +67,7 @@ def read_runs(
             "their times cannot be set side by side",
             hint=TWO_OF_A_KIND,
         )
-    if one.kind != _RECORDING and os.path.realpath(before) == os.path.realpath(after):
+    if one.kind != RECORDING and os.path.realpath(before) == os.path.realpath(after):
         runs = _read(before, one)
         return _noted(runs, max(0, len(runs) - 2)), _noted(runs, len(runs) - 1)
     pair = [_read(path, each) for path, each in ((before, one), (after, two))]
@@ -97,7 +97,7 @@ def _find(path: str, hints: Hints, progress: Progress) -> _Found | None:
     if is_address(path):
         return None
     if is_recording(path):
-        return _Found(_RECORDING, lambda: [read_recording(path)])
+        return _Found(RECORDING, lambda: [read_recording(path)])
     files = _files(path, progress)
     for kind in kinds():
         own = tuple(file for file in files if (kind.IN_FOLDERS or not file.name) and kind.claims(file, hints))

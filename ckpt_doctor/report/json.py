@@ -348,6 +348,8 @@ def _contention(contention: Contention) -> Json:
         "other_cpu_ratio_before": contention.other_cpu_ratio_before,
         "other_cpu_ratio_after": contention.other_cpu_ratio_after,
         "steal_ratio": contention.steal_ratio,
+        "stretch_ratio_before": contention.stretch_ratio_before,
+        "stretch_ratio_after": contention.stretch_ratio_after,
     }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from ckpt_doctor.facts.comparison import Contention, Interference
@@ -10,10 +11,15 @@ from ckpt_doctor.facts.run import HostSample, ProcessSample, RunRecord
 from ckpt_doctor.stats.alignment import ALONE, INTERLEAVED, WARM_UP_STEPS, Arm, mean, step_turns
 from ckpt_doctor.stats.counters import Sample, growth, sampled_per_step
 from ckpt_doctor.stats.fingerprints import value_at_end
-from ckpt_doctor.stats.intervals import resample_blocks
+from ckpt_doctor.stats.intervals import quantile, resample_blocks
 
 MIN_INTERFERENCE_STEPS = 10
 """Steps that each of the control's two phases needs to be compared with the other."""
+OWN_PARTS = ("forward", "backward", "optimizer")
+"""Parts of the model's own work."""
+QUICKEST = 0.1
+MIN_STRETCH_STEPS = 20
+"""Steps that are needed to know the quickest tenth of them."""
 SHORTEST_STRETCH_S = 0.05
 """Less observed time gives no ratio."""
 
@@ -24,14 +30,41 @@ def contention(before: Arm, after: Arm) -> Contention:
     """How much other processes took from each run during its compared steps."""
     cores = _cores(before, after)
     steals = [_host_ratio(arm, _steal) for arm in (before, after)]
+    others = [_other_cpu_ratio(arm, cores) for arm in (before, after)]
     steal = max((s for s in steals if s is not None), default=None)
     return Contention(
         run_queue_ratio_before=_run_queue_ratio(before),
         run_queue_ratio_after=_run_queue_ratio(after),
-        other_cpu_ratio_before=_other_cpu_ratio(before, cores),
-        other_cpu_ratio_after=_other_cpu_ratio(after, cores),
+        other_cpu_ratio_before=others[0],
+        other_cpu_ratio_after=others[1],
         steal_ratio=None if steal is None or cores is None else steal / cores,
+        stretch_ratio_before=None if others[0] is not None else stretch_ratio(before),
+        stretch_ratio_after=None if others[1] is not None else stretch_ratio(after),
     )
+
+
+def stretch_ratio(arm: Arm) -> float | None:
+    """How many times longer the model's own work takes in the usual step than in the quickest tenth of them.
+
+    Its work is the same in every step, or known by the size of the batch: what makes half of the steps take
+    much longer than the quickest is something else that runs there. A device's own time counts where it is
+    known, else that of forward, backward and optimizer. None where there are too few steps.
+    """
+    taken = sorted(_own_work_s(arm))
+    quickest = quantile(taken, QUICKEST) if len(taken) >= MIN_STRETCH_STEPS else 0.0
+    return quantile(taken, 0.5) / quickest if quickest > 0 else None
+
+
+def _own_work_s(arm: Arm) -> Iterator[float]:
+    """Seconds of the model's own work in each compared step, per unit of work where that is known."""
+    steps = arm.rank.steps
+    busy, work = steps.counters.get("device_busy_s"), steps.counters.get("multiply_adds")
+    parts = [steps.parts[part] for part in OWN_PARTS if part in steps.parts]
+    for i in arm.chosen:
+        seconds = busy[i] if busy is not None else math.fsum(column[i] for column in parts)
+        amount = work[i] if work is not None else 1.0
+        if seconds is not None and amount:
+            yield seconds / amount
 
 
 def interference(arm: Arm) -> Interference | None:

@@ -10,7 +10,10 @@ How it is measured
 ------------------
 While each run had its turn: CPU that other processes used of all cores (``blame.BUSY_OTHERS_RATIO``)
 together with the time that the run waited for a CPU (``blame.BUSY_QUEUE_RATIO`` per second), or the part
-that the machine's own host gave to others (``blame.STEAL_RATIO``). The effect floor rises with it.
+that the machine's own host gave to others (``blame.STEAL_RATIO``). The effect floor rises with it. A trace
+tells none of this: there the model's own work (forward, backward and optimizer; the device's time, where
+there is one), which takes ``blame.STRETCH_RATIO`` times as long in the usual step as in the quickest ones, is
+the sign that something else had the machine.
 
 How to fix it
 -------------
@@ -19,7 +22,9 @@ Measure when the machine is quiet, or elsewhere; ``--threads 1`` for both arms t
 When it is wrong
 ----------------
 Processes that the script starts outside its own process tree count as others. Waiting for a CPU among
-the run's own threads and workers is no contention by others, and is not reported here.
+the run's own threads and workers is no contention by others, and is not reported here; a trace cannot
+tell the two apart. Samples of varying size make the work of steps vary, too; a trace with shapes allows
+for it.
 """
 
 from __future__ import annotations
@@ -30,6 +35,8 @@ from ckpt_doctor.facts.comparison import Comparison
 from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Evidence, Found, Severity, Side
 
 RATIO_UNIT = "s per s"
+NEEDS = ()
+"""Traces tell by the steps themselves."""
 
 
 def find(case: Case) -> Found | CannotTell | None:
@@ -40,7 +47,7 @@ def find(case: Case) -> Found | CannotTell | None:
     around = comparison.contention
     known = (around.run_queue_ratio_after, around.other_cpu_ratio_after, around.steal_ratio)
     if all(value is None for value in known):
-        return CannotTell(blame.why_unknown(comparison, "host", "run_queue_s"))
+        return _from_the_steps(comparison)
     if not blame.contended(comparison):
         return None
     others = max(around.other_cpu_ratio_before or 0.0, around.other_cpu_ratio_after or 0.0)
@@ -53,6 +60,29 @@ def find(case: Case) -> Found | CannotTell | None:
         remedy="Repeat on a quiet machine, with more steps, or with --threads 1 for both arms.",
         evidence=_evidence(comparison),
         confidence=Confidence.CONFIRMED,
+    )
+
+
+def _from_the_steps(comparison: Comparison) -> Found | CannotTell:
+    """Judge by the model's own work, where nothing is known of the machine."""
+    around = comparison.contention
+    sides = (("before", around.stretch_ratio_before), ("after", around.stretch_ratio_after))
+    known = [(side, ratio) for side, ratio in sides if ratio is not None]
+    if not blame.stretched(comparison):
+        return CannotTell(blame.why_unknown(comparison, "host", "run_queue_s"))
+    side, ratio = max(known, key=lambda each: each[1])
+    return Found(
+        severity=Severity.WARNING,
+        side=Side.HOST,
+        summary=f"The model's own work took {units.ratio(ratio)} as long in the usual step as in the "
+        f"quickest ones of the run {side} the resume: something else had the machine, and a slowdown cannot "
+        "be told from it.",
+        remedy="Take the traces on a quiet machine, with OMP_NUM_THREADS=1 for both, or probe the script.",
+        evidence=tuple(
+            Evidence(f"work of the usual step over the quickest, {each}", value, "ratio", "agent")
+            for each, value in known
+        ),
+        confidence=Confidence.SUSPECTED,
     )
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ckpt_doctor.checks.engine import judge
-from ckpt_doctor.facts.report import Severity
-from tests.builders import control, make_case, resumed
+from ckpt_doctor.checks.verdict import decide
+from ckpt_doctor.facts.recording import RECORDING
+from ckpt_doctor.facts.report import Confidence, Severity, Status
+from tests.builders import control, make_case, make_run, one, resumed
 
 WAITING = {"run_queue_s": 0.003}
 
@@ -27,6 +29,21 @@ def test_busy_neighbours_that_make_nobody_wait_are_not() -> None:
 def test_waiting_among_the_run_s_own_threads_is_not() -> None:
     """More workers than cores make themselves wait, with nobody else there."""
     assert judge(make_case(control(sampled=WAITING), resumed(sampled=WAITING)))[0] == ()
+
+
+def test_steps_that_are_torn_apart_tell_of_a_busy_machine() -> None:
+    """Where nobody watched the machine, work that usually takes twice as long as it can is a sign."""
+    torn = {"forward": [0.002, 0.004, 0.006, 0.005] * 30, "backward": [0.002, 0.006, 0.005, 0.006] * 30}
+    times = [0.006, 0.012, 0.013, 0.013] * 30
+    runs = (
+        make_run(times, parts=torn, not_measured={RECORDING: "a trace"}),
+        make_run(times, arm="after", parts=torn, not_measured={RECORDING: "a trace"}),
+    )
+    case = make_case(*(replace(run, samples=(), host=()) for run in runs))
+    findings, _ = judge(case)
+    found = one(findings, "HST402")
+    assert (found.severity, found.confidence) == (Severity.WARNING, Confidence.SUSPECTED)
+    assert decide(case, findings).status is Status.INCONCLUSIVE
 
 
 def test_without_samples_it_is_not_evaluated() -> None:
