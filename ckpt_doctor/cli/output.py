@@ -77,10 +77,19 @@ def write_out(text: str) -> None:
 
 
 def terminal_width() -> int:
-    """Columns of the terminal (COLUMNS wins), 80 where there is none."""
-    import shutil
+    """Columns of the terminal (COLUMNS wins), 80 where there is none.
 
-    return shutil.get_terminal_size((_PIPE_WIDTH, 24)).columns
+    As ``shutil.get_terminal_size`` does it, which would import every compressor that Python has.
+    """
+    try:
+        columns = int(os.environ["COLUMNS"])
+    except (KeyError, ValueError):
+        columns = 0
+    try:
+        columns = columns if columns > 0 else os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError):
+        columns = 0
+    return columns or _PIPE_WIDTH
 
 
 def wants_colour() -> bool:

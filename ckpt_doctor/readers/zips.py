@@ -8,7 +8,6 @@ does this. The format is that of PKWARE's APPNOTE.TXT, sections 4.3 and 4.5.3.
 from __future__ import annotations
 
 import struct
-import zlib
 from collections.abc import Iterator
 
 from ckpt_doctor.readers.limits import MAX_ENTRIES, Budget, Malformed
@@ -206,6 +205,8 @@ def _extend(extra: bytes, size: int, packed: int, offset: int) -> tuple[int, int
 
 
 def _inflate(raw: bytes, size: int, name: str) -> bytes:
+    import zlib
+
     unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
         data = unpacker.decompress(raw, size + 1)

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -74,10 +81,27 @@ def test_colour(
     assert output.wants_colour() is wanted
 
 
-def test_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    """COLUMNS decides how wide the text is."""
-    monkeypatch.setenv("COLUMNS", "132")
-    assert output.terminal_width() == 132
+@pytest.mark.parametrize(
+    ("columns", "width"), [("132", 132), ("0", 80), ("-5", 80), ("wide", 80), ("9" * 5000, 80), (None, 80)]
+)
+def test_width(monkeypatch: pytest.MonkeyPatch, columns: str | None, width: int) -> None:
+    """COLUMNS decides how wide the text is, where it is a number; a pipe has 80 columns."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
+    assert output.terminal_width() == width
+
+
+def test_the_width_of_a_terminal() -> None:
+    """Without COLUMNS the terminal itself is asked."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 101, 0, 0))
+    script = "import sys; from ckpt_doctor.cli.output import terminal_width; sys.exit(terminal_width())"
+    variables = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    process = subprocess.run([sys.executable, "-c", script], stdout=follower, env=variables, check=False)
+    os.close(leader)
+    os.close(follower)
+    assert process.returncode == 101
 
 
 def test_the_format_may_stand_before_the_file(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from ckpt_doctor.readers.documents import Document, Reading
 from ckpt_doctor.readers.limits import Malformed
 
@@ -24,6 +22,8 @@ def read(reading: Reading) -> Document:
     Raises:
         Malformed: It is no JSON, or too long.
     """
+    import json
+
     source = reading.source
     if source.size_bytes > _MAX_BYTES:
         raise Malformed(f"it has {source.size_bytes:,} bytes of JSON, more than the {_MAX_BYTES:,} allowed")

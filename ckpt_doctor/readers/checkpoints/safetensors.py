@@ -6,7 +6,6 @@ duplicate keys; here they are refused.
 
 from __future__ import annotations
 
-import json
 import struct
 
 from ckpt_doctor.readers.documents import Document, Reading
@@ -69,6 +68,8 @@ def read(reading: Reading) -> Document:
 
 
 def _parse(raw: bytes) -> dict[str, Node]:
+    import json
+
     try:
         header = json.loads(raw)
         if isinstance(header, dict) and not _has_all_keys(header, raw):

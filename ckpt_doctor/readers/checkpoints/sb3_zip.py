@@ -6,8 +6,6 @@ left alone.
 
 from __future__ import annotations
 
-import json
-
 from ckpt_doctor.readers.checkpoints import torch_zip
 from ckpt_doctor.readers.documents import Document, Reading
 from ckpt_doctor.readers.limits import Malformed
@@ -32,6 +30,8 @@ def read(reading: Reading) -> Document:
     Raises:
         Malformed: The archive is damaged or exceeds a limit.
     """
+    import json
+
     archive = reading.archive
     root: dict[Node, Node] = {}
     names: list[Global] = []

@@ -6,7 +6,6 @@ Source: https://github.com/pytorch/torchsnapshot, ``torchsnapshot/manifest.py``.
 
 from __future__ import annotations
 
-import json
 import posixpath
 
 from ckpt_doctor.readers.documents import Document, Reading
@@ -33,6 +32,8 @@ def read(reading: Reading) -> Document:
     Raises:
         Malformed: The manifest is damaged or too long.
     """
+    import json
+
     source = reading.source
     if source.size_bytes > _MAX_BYTES:
         raise Malformed(f"its manifest has {source.size_bytes:,} bytes, more than the {_MAX_BYTES:,} allowed")
