@@ -230,6 +230,7 @@ def _optimizer(optimizer: OptimizerFacts) -> Json:
         "state_bytes": optimizer.state_bytes,
         "expected_bytes": optimizer.expected_bytes,
         "bloat_ratio": optimizer.bloat_ratio,
+        "surplus_bytes": dict(optimizer.surplus_bytes),
         "dtypes": dict(optimizer.dtypes),
         "devices": dict(optimizer.devices),
         "parameter_dtypes": list(optimizer.parameter_dtypes),

@@ -74,6 +74,8 @@ def _finding(suite: ElementTree.Element, finding: Finding, report: Report) -> No
     told = [finding.summary, " · ".join(wording.traits(finding, report))]
     told += [f"In: {finding.checkpoint}"] if finding.checkpoint is not None else []
     told += [f"{each.what}: {wording.evidence_value(each)} ({each.source})" for each in finding.evidence]
+    if finding.confirmation is not None:
+        told.append(f"Test: {wording.test_result(finding.confirmation)}")
     told.append(f"Fix: {finding.remedy}")
     if finding.severity.rank >= _policy(report).fail_on.rank:
         element = ElementTree.SubElement(case, "failure", type=finding.code, message=_xml(finding.summary))

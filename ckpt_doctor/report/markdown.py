@@ -125,7 +125,7 @@ def _finding(finding: Finding, report: Report) -> Iterator[str]:
     ]
     yield from _long_table(("evidence", "value", "source"), rows)
     if finding.confirmation is not None:
-        yield f"**Test:** {_text(finding.confirmation.sentence)}\n"
+        yield f"**Test:** {_text(wording.test_result(finding.confirmation))}\n"
     if finding.code != report.verdict.cause:
         yield f"**Fix:** {_text(finding.remedy)}\n"
 

@@ -87,6 +87,7 @@ def _result(finding: Finding, rule_index: int, report: Report) -> Json:
     address = _address(finding, location, report)
     cost = wording.cost(finding)
     summary = finding.summary if cost is None else f"{finding.summary} ({cost})"
+    tested = finding.confirmation
     where = f" In {finding.checkpoint}." if finding.checkpoint is not None else ""
     return {
         "ruleId": finding.code,
@@ -104,6 +105,7 @@ def _result(finding: Finding, rule_index: int, report: Report) -> Json:
         "partialFingerprints": {"finding/v1": _fingerprint(finding, address["uri"])},
         "properties": {
             "confidence": finding.confidence.value,
+            **({"test": harmless(wording.test_result(tested))} if tested is not None else {}),
             "evidence": [
                 harmless(f"{each.what}: {wording.evidence_value(each)} ({each.source})")
                 for each in finding.evidence

@@ -198,10 +198,8 @@ def _evidence(screen: Screen, finding: Finding) -> None:
 def _test(screen: Screen, finding: Finding, verdict: Verdict) -> None:
     """What came of taking the cause away, as far as the verdict has not told it."""
     confirmation = finding.confirmation
-    if confirmation is None or confirmation.sentence in verdict.sentence:
-        return
-    limits = f" {confirmation.cannot}" if confirmation.cannot is not None else ""
-    screen.labelled("Test:", f"{confirmation.sentence}.{limits}", indent=2)
+    if confirmation is not None and confirmation.sentence not in verdict.sentence:
+        screen.labelled("Test:", wording.test_result(confirmation), indent=2)
 
 
 def _finding_heading(screen: Screen, finding: Finding, report: Report) -> None:

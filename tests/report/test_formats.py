@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from ckpt_doctor import report
-from tests.report.sample import inspect_report, measured_report, probe_report
+from ckpt_doctor.facts.treatment import Confirmation
+from tests.report.sample import cold_cache, inspect_report, measured_report, probe_report
 
 PROMISED = {"github", "html", "json", "junit", "markdown", "sarif", "text"}
 
@@ -90,3 +91,14 @@ def test_naming_the_formats_imports_none() -> None:
         "sys.exit(any(f'ckpt_doctor.report.{name}' in sys.modules for name in names))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["html", "json", "junit", "markdown", "sarif", "text"])
+def test_what_came_of_a_test_reaches_every_report(name: str) -> None:
+    """A cause that was taken away on trial is told with the outcome, wherever findings are told in full."""
+    tested = Confirmation(confirmed=None, sentence="open: the numbers do not settle it")
+    fmt = report.load_format(name)
+    for library in fmt.needs:
+        pytest.importorskip(library)
+    text = fmt.render(probe_report(findings=(cold_cache(confirmation=tested),)), width=120, colour=False)
+    assert "the numbers do not settle it" in text

@@ -21,6 +21,7 @@ from ckpt_doctor.facts.shape import Shape
 
 if TYPE_CHECKING:
     from ckpt_doctor.facts.comparison import Comparison, Interval, StartCost
+    from ckpt_doctor.facts.treatment import Confirmation
 
 
 def by_cost(report: Report) -> tuple[Finding, ...]:
@@ -116,6 +117,12 @@ def cost(finding: Finding) -> str | None:
     if finding.share_ratio is not None:
         words.append(f"{units.percent(finding.share_ratio)} of the slowdown")
     return ", ".join(words) or None
+
+
+def test_result(confirmation: Confirmation) -> str:
+    """What came of taking a cause away, and what that cannot tell."""
+    limits = f" {confirmation.cannot}" if confirmation.cannot is not None else ""
+    return f"{confirmation.sentence}.{limits}"
 
 
 def evidence_value(evidence: Evidence) -> str:
