@@ -23,7 +23,8 @@ Examples:
   ckpt-doctor compare --before rec/monday --after rec/tuesday
   ckpt-doctor compare --before rec/monday --after rec/tuesday -o verdict.json
   ckpt-doctor compare --before run/step-500.pt --after run/last.pt
-  ckpt-doctor compare --before first.pt.trace.json.gz --after resumed.pt.trace.json.gz
+  ckpt-doctor compare --before baseline.json --after now.json
+  ckpt-doctor compare --before a.pt.trace.json.gz --after b.pt.trace.json.gz
   ckpt-doctor compare --before out/runs/first --after out/runs/resumed
   ckpt-doctor compare --before first.log --after resumed.log \\
       --log-pattern 'step (?P<step>\\d+).*?(?P<step_s>[\\d.]+) s/it'
@@ -37,10 +38,16 @@ def add_to(app: typer.Typer) -> None:
 
 def compare(
     before: Annotated[
-        str, typer.Option("--before", metavar="PATH", help="The run before the resume, or its checkpoint.")
+        str,
+        typer.Option(
+            "--before",
+            metavar="PATH",
+            help="The run before the resume, its checkpoint, or a report in JSON that is the baseline.",
+        ),
     ],
     after: Annotated[
-        str, typer.Option("--after", metavar="PATH", help="The resumed run, or its checkpoint.")
+        str,
+        typer.Option("--after", metavar="PATH", help="The resumed run, its checkpoint, or its report."),
     ],
     format_name: FormatName = "text",
     output: OutputFiles = None,
@@ -74,7 +81,8 @@ def compare(
     Lightning), trainer_state.json, tables of steps (CSV or JSON lines) and plain logs. What such evidence
     cannot tell is not evaluated. Runs that went one after the other on a shared machine differ by more than a
     resume; `probe` interleaves them. Of two checkpoints it tells what changed inside: states lost and gained,
-    options, dtypes, sizes.
+    options, dtypes, sizes. Of a report or a checkpoint that is held against a baseline only what is new is
+    told, and fails.
     """
     destinations = Destinations(format_name, output)
     policy = project_policy(
