@@ -29,10 +29,11 @@ Examples:
 
 \b
 Exit codes:
-  0  nothing at or above --fail-on
-  1  findings at or above it
-  2  could not run
-  3  inconclusive (0 with --inconclusive-ok)
+  0    nothing at or above --fail-on
+  1    findings at or above it
+  2    could not run
+  3    inconclusive (0 with --inconclusive-ok)
+  130  stopped with Ctrl-C
 `record` exits as its script does.
 """
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from ckpt_doctor.cli.exit_codes import ExitCode, exit_code
 from ckpt_doctor.facts.policy import Policy
 from ckpt_doctor.facts.report import Finding, Severity, Side, Status, Verdict
+from tests.cli.conftest import Cli
 from tests.report.sample import cold_cache, order_lost, probe_report
 
 
@@ -54,3 +57,10 @@ def test_an_open_question(findings: tuple[Finding, ...], inconclusive_ok: bool, 
     verdict = Verdict(Status.INCONCLUSIVE, Side.NOT_ESTABLISHED, None, None, "Too noisy.")
     report = probe_report(verdict=verdict, findings=findings)
     assert exit_code(report, Policy(inconclusive_ok=inconclusive_ok)) == code
+
+
+def test_the_help_tells_all(cli: Cli) -> None:
+    """The table at the end of --help has every code and no other."""
+    table = cli("--help").out.partition("Exit codes:\n")[2]
+    codes = re.findall(r"^ +(\d+)  ", table, re.MULTILINE)
+    assert [int(code) for code in codes] == sorted(ExitCode)
