@@ -10,9 +10,9 @@ How it is measured
 ------------------
 Once: the resumed run wrote files that are read, where the control only read them or others of their kind in
 the same folder, and its start took ``blame.ONE_TIME_S`` and ``blame.ONE_TIME_RATIO`` longer, imports,
-loading, workers and compilation left out. In each step: data wait grew, at least ``WORKING_SHARE`` of it as
+loading, workers and compilation left out. In each step: data wait grew, at least ``CPU_SHARE`` of it as
 CPU time, no other mechanism of the data side moved, and lines of the user's own that the control hardly
-runs (``NEW_SHARE`` of their time) make up ``WORKING_SHARE`` of the growth, or files were written again.
+runs (``NEW_SHARE`` of their time) make up ``SHOWN_SHARE`` of the growth, or files were written again.
 
 How to fix it
 -------------
@@ -33,8 +33,10 @@ from ckpt_doctor.checks import blame, loading
 from ckpt_doctor.facts.comparison import Comparison, LineDelta, Shape, StartCost
 from ckpt_doctor.facts.report import Case, Confidence, Evidence, Found, Severity, Side
 
-WORKING_SHARE = 0.5
-"""Part of the growth that must be CPU time, and lines that are new."""
+SHOWN_SHARE = 0.5
+"""Part of the growth that lines which are new must take."""
+CPU_SHARE = 0.25
+"""Part of the growth that must be CPU time: where CPUs are shared, work takes several times as long."""
 NEW_SHARE = 0.2
 """A line that took at most this part of its time in the control is one that the control hardly runs."""
 FILES_SHOWN = 3
@@ -64,7 +66,7 @@ def _once(comparison: Comparison) -> Found | None:
     if cost_s < blame.ONE_TIME_S or after_s < blame.ONE_TIME_RATIO * before_s:
         return None
     spent_s = _first_step_cpu_s(comparison)
-    worked = spent_s is not None and spent_s >= WORKING_SHARE * cost_s
+    worked = spent_s is not None and spent_s >= CPU_SHARE * cost_s
     return Found(
         severity=Severity.ERROR,
         side=Side.DATA,
@@ -88,12 +90,12 @@ def _lasting(comparison: Comparison) -> Found | None:
         return None
     cost_s = blame.growth_s(comparison, ("data_wait",))
     fresh = _new_lines(comparison)
-    shown = sum(line.delta_s for line in fresh) >= WORKING_SHARE * cost_s
+    shown = sum(line.delta_s for line in fresh) >= SHOWN_SHARE * cost_s
     if not (shown or comparison.rewritten_files) or _moved_otherwise(comparison):
         return None
     # Lines are the process's own; files may be made by its workers.
     spent_s = blame.cpu_growth_s(comparison) if shown else _tree_cpu_s(comparison)
-    if spent_s is None or spent_s < WORKING_SHARE * cost_s:
+    if spent_s is None or spent_s < CPU_SHARE * cost_s:
         return None
     lines = fresh if shown else ()
     return Found(
