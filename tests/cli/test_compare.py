@@ -132,3 +132,22 @@ def test_a_baseline_of_another_kind(cli: Cli, tmp_path: Path) -> None:
     assert outcome.code == 2
     assert "notes.txt" in outcome.err
     assert cli("compare", "--before", "a.pt", "--after", "base.json").code == 2
+
+
+def test_a_log_that_shows_another_speed(cli: Cli, tmp_path: Path) -> None:
+    """A shown throughput that rises 393 times does not make the run faster: the clock decides."""
+    for name, shown in (("before.jsonl", 571.0), ("after.jsonl", 224413.0)):
+        rows = [
+            {"current_steps": 5 * k, "loss": 1.0, "elapsed_time": f"0:{70 * k // 60:02d}:{70 * k % 60:02d}"}
+            for k in range(1, 40)
+        ]
+        (tmp_path / name).write_text("".join(json.dumps({**row, "throughput": shown}) + "\n" for row in rows))
+    outcome = cli("compare", "--before", "before.jsonl", "--after", "after.jsonl", "--format", "json")
+    assert outcome.code == 0
+    report = json.loads(outcome.out)
+    assert report["verdict"]["status"] == "same"
+    assert report["verdict"]["before_step_s"] == pytest.approx(14.0)
+    assert report["comparison"]["before"]["kind"] == "table of steps"
+    (finding,) = report["findings"]
+    assert finding["code"] == "MSR907"
+    assert "393.02" in finding["summary"]
