@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -70,23 +70,15 @@ class Experiment:
         """Mean of the first column, after over before, with its interval."""
         value = self.after[0] / self.before[0]
         logs = [math.log(d.after[0] / d.before[0]) for d in self.draws]
-        low, high = self._expanded(math.log(value), logs)
+        low, high = _expanded(math.log(value), logs, self.blocks)
         return Interval(value, math.exp(low), math.exp(high))
 
     def delta(self, column: int) -> Interval:
         """Difference of one column's means, after less before, with its interval."""
         value = self.after[column] - self.before[column]
-        low, high = self._expanded(value, [d.after[column] - d.before[column] for d in self.draws])
+        draws = [d.after[column] - d.before[column] for d in self.draws]
+        low, high = _expanded(value, draws, self.blocks)
         return Interval(value, low, high)
-
-    def _expanded(self, value: float, draws: Sequence[float]) -> tuple[float, float]:
-        tail = (1.0 - CONFIDENCE) / 2.0
-        ordered = sorted(draws)
-        widen = _widening(self.blocks)
-        low = value + (quantile(ordered, tail) - value) * widen
-        high = value + (quantile(ordered, 1.0 - tail) - value) * widen
-        # A skewed distribution of the draws can lie on one side of the value: it still has to be inside.
-        return min(low, value), max(high, value)
 
 
 def resample_turns(before: Sequence[Sequence[Row]], after: Sequence[Sequence[Row]]) -> Experiment:
@@ -116,6 +108,34 @@ def resample_blocks(before: Sequence[Row], after: Sequence[Row]) -> Experiment:
     two, count_two = _resampled_means(after, rng)
     draws = tuple(Draw(b, a) for b, a in zip(one, two, strict=True))
     return Experiment(_means(_block(before)), _means(_block(after)), draws, min(count_one, count_two))
+
+
+def resample_rounds(
+    rounds: Sequence[Sequence[Sequence[float]]], statistic: Callable[[Sequence[float]], float | None]
+) -> Interval | None:
+    """Interval of a number that is made of the means of several arms that took turns.
+
+    Args:
+        rounds: The step times of one turn of each arm, round by round.
+        statistic: Makes the number of the arms' means; None where these do not give any.
+
+    Returns:
+        None where the rounds are too few, or too many of the resampled ones give no number.
+    """
+    whole = [[_block([(step_s,) for step_s in turn]) for turn in turns] for turns in rounds]
+    whole = [blocks for blocks in whole if all(block.steps for block in blocks)]
+    if len(whole) < MIN_TURN_PAIRS:
+        return None
+
+    def number(picks: Sequence[Sequence[Block]]) -> float | None:
+        return statistic([_means(_total(arm))[0] for arm in zip(*picks, strict=True)])
+
+    value, rng = number(whole), random.Random(SEED)
+    draws = [number(rng.choices(whole, k=len(whole))) for _ in range(DRAWS)]
+    known = [draw for draw in draws if draw is not None]
+    if value is None or len(known) < CONFIDENCE * DRAWS:
+        return None
+    return Interval(value, *_expanded(value, known, len(whole)))
 
 
 def enough_turns(before: Sequence[Sequence[Row]], after: Sequence[Sequence[Row]]) -> bool:
@@ -204,6 +224,17 @@ def _last_correlated_lag(covariances: Sequence[float], n: int) -> int:
 
 def _flat_top(x: float) -> float:
     return 1.0 if x <= 0.5 else max(0.0, 2.0 * (1.0 - x))
+
+
+def _expanded(value: float, draws: Sequence[float], blocks: int) -> tuple[float, float]:
+    """Ends of the interval around a value: percentiles of its draws, widened for so many blocks."""
+    tail = (1.0 - CONFIDENCE) / 2.0
+    ordered = sorted(draws)
+    widen = _widening(blocks)
+    low = value + (quantile(ordered, tail) - value) * widen
+    high = value + (quantile(ordered, 1.0 - tail) - value) * widen
+    # A skewed distribution of the draws can lie on one side of the value: it still has to be inside.
+    return min(low, value), max(high, value)
 
 
 def _widening(blocks: int) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from ckpt_doctor.stats.intervals import (
     enough_turns,
     quantile,
     resample_blocks,
+    resample_rounds,
     resample_turns,
     student_quantile,
 )
@@ -137,3 +139,24 @@ def test_turns_without_steps_of_both_do_not_count() -> None:
     full: list[Rows] = [[(1.0,)]] * 5
     assert enough_turns(full, full)
     assert not enough_turns(full, [*full[:4], []])
+
+
+def test_rounds_of_three_arms() -> None:
+    """A number of three means keeps what their turns have in common, and needs enough rounds."""
+    rng = random.Random(5)
+    moods = [rng.uniform(0.5, 2.0) for _ in range(12)]
+    rounds = [
+        [[mood * factor * rng.uniform(0.99, 1.01) for _ in range(20)] for factor in (1, 3, 2)]
+        for mood in moods
+    ]
+
+    def middle(means: Sequence[float]) -> float | None:
+        return (means[1] - means[2]) / (means[1] - means[0])
+
+    found = resample_rounds(rounds, middle)
+    assert found is not None
+    assert found.low < 0.5 < found.high
+    assert found.high - found.low < 0.02
+    assert resample_rounds(rounds[:4], middle) is None
+    assert resample_rounds([*rounds, [[], [1.0], [1.0]]], middle) == found
+    assert resample_rounds(rounds, lambda means: None) is None

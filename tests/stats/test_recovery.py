@@ -87,6 +87,20 @@ def test_a_slowdown_that_is_not_there() -> None:
     assert isinstance(lasting(comparison(), comparison(), against_control(1.0), 0.0), NotTested)
 
 
+@given(slow=st.floats(1.5, 5.0), treated=st.floats(1.0, 1.4), moods=st.lists(st.floats(0.5, 4.0), min_size=6))
+def test_what_the_machine_does_to_a_round_it_does_to_all(
+    slow: float, treated: float, moods: list[float]
+) -> None:
+    """Runs that took turns are held against each other round by round: a mood of the machine cancels out."""
+    times = [[[mood * ratio] * 9 for ratio in (1.0, slow, treated)] for mood in moods]
+    noisy_ratios = (against_control(slow, 0.5), against_control(treated, 0.5))
+    recovery = lasting(noisy_ratios[0], *noisy_ratios, noisy_ratios[0].delta_s, times)
+    assert isinstance(recovery, Recovery)
+    luck = 0.1 / (slow - 1.0)
+    assert recovery.share.value == pytest.approx((slow - treated) / (slow - 1.0))
+    assert recovery.share.high - recovery.share.low == pytest.approx(2 * luck)
+
+
 @given(after=st.floats(0.1, 1e4), treated=st.floats(0.0, 1e4))
 def test_a_cost_at_the_start(after: float, treated: float) -> None:
     """What was saved is told as a part of what was blamed, with room for a start of another length."""
