@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ckpt_doctor.stats.alignment import align
@@ -62,3 +64,14 @@ def test_settling_is_what_the_steps_before_the_window_cost_more() -> None:
     after = make_run([9.0, 3.0, 2.0, 1.5] + [1.0] * 96, arm="after")
     alignment = align(before, after, (0, 0))
     assert settling_s(alignment.before, alignment.after) == pytest.approx(2.0 + 1.0 + 0.5)
+
+
+def test_evidence_that_begins_within_the_run() -> None:
+    """A trace does not tell what the process paid before it, nor whether its first steps are the run's."""
+    run = make_run([5.0] * 8 + [1.0] * 40, events=[event("load", 0, 0.2)], counters={"batches": 9})
+    (rank,) = run.ranks
+    later = replace(rank, sees_start=False)
+    cost = start_cost(run, later)
+    assert set(vars(cost).values()) == {None}
+    alignment = align(run, replace(run, ranks=(later,)), (0, 0))
+    assert settling_s(alignment.before, alignment.after) is None
