@@ -63,8 +63,6 @@ def describe(torch: ModuleType, modules: Iterable[Any], optimizers: Iterable[Any
     if not every:
         return {}
     parameters = list({id(p): p for module in every for p in module.parameters(recurse=False)}.values())
-    trained = {id(p) for o in optimizers for group in o.param_groups for p in group["params"]}
-    optimized = [p for p in parameters if p.requires_grad and id(p) in trained]
     gradients = [p.grad for p in parameters if p.is_leaf and p.grad is not None]
     dense = [g for g in gradients if g.layout is torch.strided]
     return {
@@ -74,13 +72,24 @@ def describe(torch: ModuleType, modules: Iterable[Any], optimizers: Iterable[Any
         "modules.dtypes": listed(_elements(parameters)),
         "modules.channels_last": sum(_is_channels_last(torch, p) for p in parameters),
         "modules.trainable_elements": sum(p.numel() for p in parameters if p.requires_grad),
-        "modules.optimized_parameters": len(optimized),
-        "modules.optimized_elements": sum(p.numel() for p in optimized),
-        "modules.optimized_bytes": sum(p.numel() * p.element_size() for p in optimized),
         "modules.gradient_parameters": len(gradients),
         "modules.gradient_elements": sum(g.numel() for g in dense),
         "modules.gradient_layouts": listed(Counter(_bare(g.layout) for g in gradients)),
         "modules.hooks": _hooks(torch, every, parameters),
+        **_optimized(parameters, optimizers),
+    }
+
+
+def _optimized(parameters: Iterable[Any], optimizers: Iterable[Any]) -> dict[str, object]:
+    """Those parameters that an optimizer updates; nothing where none has stepped yet."""
+    held = {id(p) for o in optimizers for group in o.param_groups for p in group["params"]}
+    if not held:
+        return {}
+    optimized = [p for p in parameters if p.requires_grad and id(p) in held]
+    return {
+        "modules.optimized_parameters": len(optimized),
+        "modules.optimized_elements": sum(p.numel() for p in optimized),
+        "modules.optimized_bytes": sum(p.numel() * p.element_size() for p in optimized),
     }
 
 

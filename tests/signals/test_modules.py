@@ -72,6 +72,20 @@ for _ in range(4):
     optimizer.step()
 """
 
+SKIPPING = (
+    MODEL
+    + """
+scaler = torch.amp.GradScaler("cpu")
+for number in range(8):
+    optimizer.zero_grad()
+    scaler.scale(model(torch.ones(4, 8)).sum()).backward()
+    if number < 5:
+        model.weight.grad[0, 0] = float("inf")
+    scaler.step(optimizer)
+    scaler.update()
+"""
+)
+
 COMPILED = """
 import torch
 inner = torch.nn.Linear(8, 1)
@@ -131,6 +145,14 @@ def test_hooks_are_counted_without_the_agent_s_own(train: Train) -> None:
     """On modules, on parameters, and on all modules at once; registered twice, they are twice as many."""
     once, twice = (values(train(HOOKED.format(times=times))) for times in (1, 2))
     assert (once["hooks"], twice["hooks"]) == (5, 9)
+
+
+def test_an_optimizer_that_has_not_stepped_yet_is_unknown(train: Train) -> None:
+    """A scaler that skips the first updates keeps it from being seen: that is no model without parameters."""
+    recorded = train(SKIPPING)
+    first, last = (recorded.rank.fingerprints[number].values for number in (0, -1))
+    assert first["modules.elements"] == last["modules.elements"] == 9
+    assert {name for name in last if name not in first} >= {"modules.optimized_bytes", "model.dtypes"}
 
 
 def test_channels_last(train: Train) -> None:

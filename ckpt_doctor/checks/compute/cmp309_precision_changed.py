@@ -123,6 +123,8 @@ def _regions_moved(comparison: Comparison, counter: CounterDelta) -> bool:
 
 def _share_moved(change: FingerprintChange) -> bool:
     before, after = _shares(change.before), _shares(change.after)
+    if not before or not after:
+        return False
     names = before.keys() | after.keys()
     return any(abs(before.get(name, 0.0) - after.get(name, 0.0)) >= TYPE_SHARE for name in names)
 

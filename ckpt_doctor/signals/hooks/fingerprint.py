@@ -163,6 +163,8 @@ def _is_pinned(torch: Any, value: Any) -> bool:
 def _parameters(optimizers: list[Any]) -> dict[str, object]:
     """The parameters that the optimizers train, each counted once."""
     parameters = {id(p): p for o in optimizers for group in o.param_groups for p in group["params"]}
+    if not parameters:
+        return {}  # a scaler may have skipped every update so far
     dtypes: Counter[str] = Counter()
     devices: Counter[str] = Counter()
     trainable = [p for p in parameters.values() if p.requires_grad]
