@@ -51,15 +51,13 @@ def read_runs(
         InputError: One of them holds no run, they are of different kinds, or cannot be read.
         UsageError: The hints are for other evidence, or make no sense.
     """
-    found = [_find(path, hints, progress) for path in (before, after)]
-    if found[0] is None and found[1] is None:
-        return None
-    for path, here, other in ((before, *found), (after, *reversed(found))):
-        if here is not None and other is None:
-            raise InputError(
-                f"{clean(path, 4096)} is a {here.kind} and the other is none", hint=TWO_OF_A_KIND
-            )
-    one, two = (each for each in found if each is not None)
+    one, two = _find(before, hints, progress), _find(after, hints, progress)
+    if two is None:
+        if one is None:
+            return None
+        raise _alone(before, one)
+    if one is None:
+        raise _alone(after, two)
     _check_hints(hints, one.kind)
     if one.kind != two.kind:
         raise InputError(
@@ -104,6 +102,11 @@ def _find(path: str, hints: Hints, progress: Progress) -> _Found | None:
         if own:
             return _Found(kind.NAME, lambda kind=kind, own=own: kind.read(Evidence(path, own, hints)))  # type: ignore[misc]
     return None
+
+
+def _alone(path: str, found: _Found) -> InputError:
+    """What to say where only one of two paths holds a run."""
+    return InputError(f"{clean(path, 4096)} is a {found.kind} and the other is none", hint=TWO_OF_A_KIND)
 
 
 def _check_hints(hints: Hints, kind: str) -> None:
