@@ -103,7 +103,7 @@ def _ratio(verdict: Json) -> Interval | None:
 
 
 def _finding(found: Json) -> Finding:
-    shape, location = found["shape"], found["location"]
+    shape, location = found["shape"], found.get("shown_at") or found["location"]
     return Finding(
         code=str(found["code"]),
         name=str(found["name"]),

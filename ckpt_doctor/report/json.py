@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckpt_doctor import __version__
 from ckpt_doctor.facts.checkpoint import CheckpointFacts, OptimizerFacts
-from ckpt_doctor.facts.report import Evidence, Finding, Report
+from ckpt_doctor.facts.report import Evidence, Finding, Location, Report
 from ckpt_doctor.report.wording.json_values import cleaned
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def document(report: Report) -> Json:
         "verdict": _verdict(report),
         "budget": _budget(report.comparison),
         "resume_cost": _resume_cost(report.comparison),
-        "findings": [_finding(finding) for finding in report.findings],
+        "findings": [_finding(finding, report) for finding in report.findings],
         "not_evaluated": [{"code": item.code, "why": item.why} for item in report.not_evaluated],
         "observer": _observer(report.comparison),
         "checkpoints": [_checkpoint(checkpoint) for checkpoint in report.checkpoints],
@@ -127,8 +127,7 @@ def _start(start: StartCost) -> Json:
     }
 
 
-def _finding(finding: Finding) -> Json:
-    location = finding.location
+def _finding(finding: Finding, report: Report) -> Json:
     return {
         "code": finding.code,
         "name": finding.name,
@@ -141,7 +140,8 @@ def _finding(finding: Finding) -> Json:
         "confidence": finding.confidence.value,
         "evidence": [_evidence(evidence) for evidence in finding.evidence],
         "remedy": finding.remedy,
-        "location": {"file": location.file, "line": location.line} if location else None,
+        "location": _line(finding.location),
+        "shown_at": _line(_shown_at(finding, report)),
         "checkpoint": finding.checkpoint,
         "confirmation": _confirmation(finding.confirmation),
     }
@@ -162,6 +162,21 @@ def _confirmation(confirmation: Confirmation | None) -> Json | None:
         "cannot": confirmation.cannot,
         "sentence": confirmation.sentence,
     }
+
+
+def _line(location: Location | None) -> Json | None:
+    return {"file": location.file, "line": location.line} if location is not None else None
+
+
+def _shown_at(finding: Finding, report: Report) -> Location | None:
+    """Where to show the finding: its line or the nearest known one, relative to where the script ran."""
+    if report.comparison is None:
+        return finding.location
+    from ckpt_doctor.report import wording
+    from ckpt_doctor.report.wording.places import source_line
+
+    location = source_line(finding, report)
+    return location and Location(wording.relative_file(location.file, report), location.line)
 
 
 def _evidence(evidence: Evidence) -> Json:

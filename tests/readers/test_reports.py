@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ckpt_doctor.errors import InputError
+from ckpt_doctor.facts.report import Location
 from ckpt_doctor.readers.reports import is_report, read_report
 from ckpt_doctor.report.json import render
+from ckpt_doctor.report.wording import relative_file
+from ckpt_doctor.report.wording.places import source_line
 from tests.report.sample import inspect_report, probe_report
 
 
@@ -26,7 +30,7 @@ def written(folder: Path, document: Any) -> str:
 
 @pytest.mark.parametrize("make", [probe_report, inspect_report])
 def test_what_was_written_is_read(tmp_path: Path, make: Any) -> None:
-    """Verdict, ratio, findings and what could not be judged come back equal."""
+    """Verdict, ratio, findings and what could not be judged come back equal, each finding at its line."""
     report = make()
     path = written(tmp_path, render(report))
     assert is_report(path)
@@ -34,7 +38,12 @@ def test_what_was_written_is_read(tmp_path: Path, make: Any) -> None:
     assert saved.path == path
     assert saved.verdict == report.verdict
     assert saved.ratio == (report.comparison.ratio if report.comparison else None)
-    assert saved.findings == report.findings
+    assert [replace(each, location=None) for each in saved.findings] == [
+        replace(each, location=None) for each in report.findings
+    ]
+    for found, each in zip(saved.findings, report.findings, strict=True):
+        line = source_line(each, report)
+        assert found.location == (line and Location(relative_file(line.file, report), line.line))
     assert saved.not_evaluated == report.not_evaluated
 
 

@@ -15,7 +15,14 @@ from ckpt_doctor.facts.comparison import Interval, Shape
 from ckpt_doctor.facts.report import Confidence, Evidence, Report, Severity, Side, Status
 from ckpt_doctor.facts.states import PresenceDetail, PresenceStatus, StateKind
 from ckpt_doctor.report.json import render
-from tests.report.sample import checkpoint, cold_cache, comparison, inspect_report, probe_report
+from tests.report.sample import (
+    checkpoint,
+    cold_cache,
+    comparison,
+    inspect_report,
+    measured_report,
+    probe_report,
+)
 
 SCHEMA = json.loads(resources.files("ckpt_doctor.report").joinpath("schema.json").read_text("utf-8"))
 
@@ -148,3 +155,12 @@ def test_a_value_of_any_type_is_written() -> None:
     document = parsed(probe_report(comparison=replace(base, changes=(change,))))
     assert document["comparison"]["changes"][0]["before"] == {"1": [2, None]}
     assert isinstance(document["comparison"]["changes"][0]["after"], str)
+
+
+def test_a_finding_without_a_line_has_a_place_to_be_shown_at() -> None:
+    """Beside the line that a rule found, which may be null, stands the nearest known one."""
+    order, cause = parsed(measured_report())["findings"]
+    assert cause["location"] == cause["shown_at"] == {"file": "train.py", "line": 42}
+    assert order["location"] is None
+    assert order["shown_at"] == {"file": "train.py", "line": 40}
+    assert parsed(inspect_report())["findings"][0]["shown_at"] is None
