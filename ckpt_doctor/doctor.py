@@ -11,7 +11,6 @@ from ckpt_doctor.errors import CheckpointError, InputError, RecordingError, Usag
 from ckpt_doctor.facts.checkpoint import CheckpointFacts
 from ckpt_doctor.facts.policy import Policy
 from ckpt_doctor.facts.report import Case, Finding, Report
-from ckpt_doctor.facts.treatment import NotTested
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,6 +143,7 @@ class _Trials:
         """Judge both runs, and say which causes to take away."""
         from ckpt_doctor.agent import treating
         from ckpt_doctor.checks import confirming
+        from ckpt_doctor.facts.treatment import NotTested
 
         self._progress("judging", None)
         before, after = str(outcome.before), str(outcome.after)
@@ -193,6 +193,7 @@ class _Trials:
         """Whether what came back in a treated run confirms the cause."""
         from ckpt_doctor.agent import treating
         from ckpt_doctor.checks import confirming
+        from ckpt_doctor.facts.treatment import NotTested
         from ckpt_doctor.readers.recordings import read_recording
         from ckpt_doctor.stats.recovery import recovered
 

@@ -19,9 +19,6 @@ from ckpt_doctor.cli.plain import plain_inspection
 from ckpt_doctor.cli.settings import Settings
 from ckpt_doctor.errors import CkptDoctorError
 
-_OBJECTS_BEFORE_COLLECTING = 50_000
-"""Importing makes many objects and no garbage: the default of 700 would look through them again and again."""
-
 
 def main() -> None:
     """Run the command line and exit."""
@@ -31,7 +28,7 @@ def main() -> None:
     arguments = sys.argv[1:]
     if plain_inspection(arguments) is None:
         sys.exit(run(arguments))
-    gc.set_threshold(_OBJECTS_BEFORE_COLLECTING)
+    gc.disable()  # What it makes is freed by its counts of references, or lives until the end, which is near.
     _leave(run(arguments))
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ckpt_doctor.facts.states import Presence, StateKind
 
 
-@dataclass(frozen=True)
-class TensorEntry:
-    """One tensor of a checkpoint: its place and layout, never its values."""
+class TensorEntry(NamedTuple):
+    """One tensor of a checkpoint: its place and layout, never its values.
+
+    A tuple, which is made in a quarter of the time: there can be a hundred thousand of them.
+    """
 
     key: str
     """Key path as shown to people, as ``optimizer.state[0].exp_avg``."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
-from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,8 +44,9 @@ class Document(NamedTuple):
 
     def show(self, text: str) -> str:
         """A text about this file, with the file's name before it where there is more than one."""
-        name = clean(self.name)
-        return f"{name}: {text}" if name and text else name or text
+        if not self.name:
+            return text
+        return f"{clean(self.name)}: {text}" if text else clean(self.name)
 
 
 @dataclass(eq=False, repr=False)
@@ -129,14 +129,10 @@ class Bundle:
         """The decoded tree of the only checkpoint file; None where there are several."""
         return None if self.only is None else self.only.root
 
-    def keys(self) -> frozenset[str]:
-        """Top-level string keys of the only checkpoint file."""
-        return self._keys
-
-    @cached_property
-    def _keys(self) -> frozenset[str]:
+    def keys(self) -> Set[Node]:
+        """Top-level keys of the only checkpoint file."""
         root = self.root
-        return frozenset(k for k in root if isinstance(k, str)) if isinstance(root, dict) else frozenset()
+        return root.keys() if isinstance(root, dict) else frozenset()
 
     @property
     def lacks_metadata(self) -> bool:

@@ -10,6 +10,8 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from ckpt_doctor.errors import CheckpointError
@@ -28,7 +30,7 @@ from ckpt_doctor.readers.sources import Meter, Source
 from ckpt_doctor.readers.stores import Store, is_address, store_of
 from ckpt_doctor.readers.survey import Find, Survey, counter_value, survey
 from ckpt_doctor.readers.text import clean
-from ckpt_doctor.readers.tree import Path, Tensor, show_path
+from ckpt_doctor.readers.tree import Path, Tensor, needed_bytes, show_path
 
 _MAX_DOCUMENTS = 512
 _MAX_OPTIMIZERS = 64
@@ -218,7 +220,7 @@ def _facts(bundle: Bundle, found: Survey, budget: Budget, meter: Meter) -> Check
         size_bytes=sum(bundle.files.values()),
         read_bytes=meter.read_bytes,
         states=states,
-        tensors=tuple(_entry(*each) for each in found.tensors),
+        tensors=tuple(_entries(found)),
         optimizers=account_all(found, optimizers, models, budget),
         executable_globals=executable(name for d in documents for name in d.globals),
         model_prefixes=prefixes,
@@ -239,7 +241,28 @@ def _format(bundle: Bundle) -> str:
     return max(sorted(set(weighed)), key=weighed.count)
 
 
-def _entry(document: Document, path: Path, tensor: Tensor) -> TensorEntry:
+def _entries(found: Survey) -> Iterator[TensorEntry]:
+    """Every tensor as a fact."""
+    for document, group in groupby(found.tensors, itemgetter(0)):
+        name = clean(document.name)
+        for _, path, tensor in group:
+            first = tensor.storage
+            if first is None or tensor.parts:
+                yield _entry_of_parts(document, path, tensor)
+                continue
+            yield TensorEntry(
+                document.show(show_path(path)),
+                tensor.dtype,
+                tensor.shape,
+                first.device,
+                f"{name}:{clean(first.key)}",
+                first.size_bytes,
+                needed_bytes(tensor.dtype, tensor.shape),
+            )
+
+
+def _entry_of_parts(document: Document, path: Path, tensor: Tensor) -> TensorEntry:
+    """A tensor that keeps its data in others, or none at all."""
     storages = list(tensor.storages())
     return TensorEntry(
         key=document.show(show_path(path)),

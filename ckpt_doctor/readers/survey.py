@@ -184,18 +184,13 @@ def is_state_dict(node: Node) -> bool:
     """Whether a node maps names to tensors, with little else among them."""
     if not isinstance(node, dict) or not node:
         return False
-    tensors = sum(
-        1
-        for key, value in node.items()
-        if isinstance(key, str) and isinstance(value, Tensor) and not is_torch_rng(value)
-    )
-    return (
-        tensors > 0
-        and 2 * tensors > len(node)
-        and any(
-            isinstance(value, Tensor) and value.shape and not is_torch_rng(value) for value in node.values()
-        )
-    )
+    tensors = 0
+    any_shape = False
+    for key, value in node.items():
+        if isinstance(value, Tensor) and not is_torch_rng(value):
+            tensors += isinstance(key, str)
+            any_shape = any_shape or bool(value.shape)
+    return any_shape and 2 * tensors > len(node)
 
 
 def has_tensors(node: Node) -> bool:
@@ -328,6 +323,7 @@ class _Search:
         return False
 
     def _collect(self, path: Path, node: Node) -> None:
+        document, add = self.document, self.found.tensors.append
         for below, child in walk(node, path):
             self.left -= 1
             if self.left % _CHECK_EVERY == 0:
@@ -335,7 +331,7 @@ class _Search:
             if self.left < 0:
                 return
             if isinstance(child, Tensor):
-                self._tensor(below, child)
+                add((document, below, child))
 
     def _holds_states(self, node: Node) -> bool:
         """Whether a container called like a model holds other states, as Composer's ``state`` does."""
@@ -529,7 +525,7 @@ _FLAT_STATE_NAMES = frozenset(
 def _is_flat_optimizer(node: dict[Node, Node]) -> bool:
     """Whether the keys of a flat dict end in names of optimizer state: optimizers kept as safetensors."""
     names = [key.rpartition(".")[2] for key in node if isinstance(key, str)]
-    return sum(name in _FLAT_STATE_NAMES for name in names) * 2 > len(names)
+    return sum(map(_FLAT_STATE_NAMES.__contains__, names)) * 2 > len(names)
 
 
 def _settle_models(found: Survey) -> None:

@@ -12,9 +12,9 @@ MAX_CHARACTERS = 200
 
 def clean(text: str, limit: int = MAX_CHARACTERS) -> str:
     """The text with every character that does not print written as an escape, cut to a length."""
+    if len(text) <= limit and text.isprintable():
+        return text
     cut = text if len(text) <= limit else text[: limit - 1] + "…"
-    if cut.isprintable():
-        return cut
     return "".join(c if c.isprintable() else _escape(c) for c in cut)
 
 

@@ -7,6 +7,7 @@ here is ever called, and none of the nodes is compared or hashed by its content.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from ckpt_doctor.readers.limits import MAX_NODES
@@ -107,21 +108,34 @@ class Storage:
         self.size_bytes = size_bytes
 
 
+@lru_cache(4096)
+def needed_bytes(dtype: str, shape: tuple[int, ...]) -> int:
+    """Bytes that elements of a dtype take; those of unknown ones are taken for one byte each."""
+    bits = ITEM_BITS.get(dtype, 8)
+    for size in shape:
+        bits *= size
+    return (bits + 7) // 8
+
+
 class Tensor:
     """A tensor's layout. A subclass, a sparse or a sharded tensor has its data in ``parts``."""
 
-    __slots__ = ("dtype", "is_parameter", "kind", "parts", "shape", "state", "storage")
+    __slots__ = ("__dict__", "dtype", "shape", "storage")
+
+    # What few tensors have is kept in the class until it is set: there can be a hundred thousand.
+    kind: str = "dense"
+    parts: tuple[Tensor, ...] = ()
+    state: Node = None
+    is_parameter: bool = False
 
     def __init__(
-        self, storage: Storage | None, dtype: str, shape: tuple[int, ...], kind: str = "dense"
+        self, storage: Storage | None, dtype: str, shape: tuple[int, ...], kind: str | None = None
     ) -> None:
         self.storage = storage
         self.dtype = dtype
         self.shape = shape
-        self.kind = kind
-        self.parts: tuple[Tensor, ...] = ()
-        self.state: Node = None
-        self.is_parameter = False
+        if kind is not None:
+            self.kind = kind
 
     @property
     def numel(self) -> int:
@@ -136,14 +150,11 @@ class Tensor:
         """Bytes of its elements; of its parts where it has any; none where it has no data."""
         if self.parts:
             return sum(part.size_bytes for part in self.parts)
-        if self.storage is None:
-            return 0
-        return (self.numel * ITEM_BITS.get(self.dtype, 8) + 7) // 8
+        return 0 if self.storage is None else needed_bytes(self.dtype, self.shape)
 
     def give_storage(self, key: str, device: str | None = None) -> Tensor:
         """Give it a storage of its own that is just as large as it needs."""
-        size = (self.numel * ITEM_BITS.get(self.dtype, 8) + 7) // 8
-        self.storage = Storage(key, self.dtype, device, size)
+        self.storage = Storage(key, self.dtype, device, needed_bytes(self.dtype, self.shape))
         return self
 
     def storages(self) -> Iterator[Storage]:
@@ -160,12 +171,14 @@ Path = tuple[str | int, ...]
 
 def show_path(path: Path) -> str:
     """A path as people write it: ``optimizer.state[0].exp_avg``, safe to show."""
+    if len(path) == 1 and type(path[0]) is str:
+        return clean(path[0])
     text = ""
     for step in path:
-        if isinstance(step, int):
-            text += f"[{step}]"
+        if type(step) is str:
+            text = f"{text}.{step}" if text else step
         else:
-            text += f".{step}" if text else step
+            text += f"[{step}]"
     return clean(text)
 
 
@@ -173,7 +186,7 @@ def children(node: Node) -> Iterator[tuple[str | int, Node]]:
     """What lies directly below a node, with the step that leads there."""
     if isinstance(node, dict):
         for key, value in node.items():
-            yield show_key(key), value
+            yield key if type(key) is str else show_key(key), value
     elif isinstance(node, (list, tuple)):
         yield from enumerate(node)
     elif isinstance(node, Record):

@@ -159,7 +159,7 @@ def _made(path: Path, script: str, *arguments: str) -> Path:
 
 
 def _make_safetensors(path: Path, *, entries: int, width: int) -> None:
-    """Write a sparse file in the format: the length of the header, the header, the tensors."""
+    """Write a sparse file as the library would: the length of the header, the header, the tensors."""
     each = 4 * width * width
     header = {
         f"layers.{i}.weight": {
@@ -169,7 +169,7 @@ def _make_safetensors(path: Path, *, entries: int, width: int) -> None:
         }
         for i in range(entries)
     }
-    text = json.dumps(header).encode()
+    text = json.dumps(header, separators=(",", ":")).encode()
     with path.open("wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)
         file.truncate(8 + len(text) + entries * each)

@@ -41,8 +41,10 @@ def find(case: Case) -> tuple[Found, ...] | None:
 def _judge(facts: CheckpointFacts) -> Found | None:
     surplus = _surplus(facts.tensors)
     extra = sum(size for _, size in surplus)
+    if extra < LEAST_SURPLUS_BYTES:
+        return None
     total = sum({t.storage: t.storage_bytes for t in facts.tensors}.values())
-    if extra < LEAST_SURPLUS_BYTES or total < LEAST_RATIO * (total - extra):
+    if total < LEAST_RATIO * (total - extra):
         return None
     return Found(
         severity=Severity.WARNING,
@@ -63,10 +65,9 @@ def _judge(facts: CheckpointFacts) -> Found | None:
 
 def _surplus(tensors: tuple[TensorEntry, ...]) -> list[tuple[str, int]]:
     """A tensor's key and the uncovered bytes of its storage, the largest first."""
-    covered: dict[str, int] = {}
-    first: dict[str, TensorEntry] = {}
+    left: dict[str, int] = {}
     for tensor in tensors:
-        covered[tensor.storage] = covered.get(tensor.storage, 0) + tensor.tensor_bytes
-        first.setdefault(tensor.storage, tensor)
-    left = [(entry.key, entry.storage_bytes - covered[name]) for name, entry in first.items()]
-    return sorted((each for each in left if each[1] > 0), key=lambda each: -each[1])
+        left[tensor.storage] = left.get(tensor.storage, tensor.storage_bytes) - tensor.tensor_bytes
+    dragged = {storage: size for storage, size in left.items() if size > 0}
+    keys = {tensor.storage: tensor.key for tensor in reversed(tensors)} if dragged else {}
+    return sorted(((keys[storage], size) for storage, size in dragged.items()), key=lambda each: -each[1])

@@ -35,8 +35,9 @@ def find(case: Case) -> tuple[Found, ...] | None:
 
 def _judge(facts: CheckpointFacts) -> Found | None:
     sizes: dict[str, int] = {}
-    for storage, (device, size) in {t.storage: (t.device, t.storage_bytes) for t in facts.tensors}.items():
-        if storage and device is not None and device.partition(":")[0] == KIND:
+    placed = {t.storage: (t.device, t.storage_bytes) for t in facts.tensors if t.device is not None}
+    for storage, (device, size) in placed.items():
+        if storage and device.partition(":")[0] == KIND:
             sizes[device] = sizes.get(device, 0) + size
     if not sizes:
         return None

@@ -6,12 +6,15 @@ duplicate keys; here they are refused.
 
 from __future__ import annotations
 
+import re
 import struct
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from ckpt_doctor.readers.documents import Document, Reading
 from ckpt_doctor.readers.limits import MAX_ENTRIES, MAX_JSON_BYTES, Malformed
 from ckpt_doctor.readers.text import clean
-from ckpt_doctor.readers.tree import ITEM_BITS, Node, Storage, Tensor
+from ckpt_doctor.readers.tree import ITEM_BITS, Node, Storage, Tensor, needed_bytes
 
 NAME = "safetensors"
 ORDER = 40
@@ -27,6 +30,11 @@ _MAX_HEADER_IN_MEMORY = 12 << 20
 """JSON can grow thirtyfold in memory; 12 MiB describe about 100 000 tensors."""
 _MAX_DIMENSIONS = 64
 _MAX_COUNT = 1 << 62
+_ENTRIES = (
+    r'("([^"\\\x00-\x1f]*)":\{("dtype":"[A-Z0-9_]*","shape":\[[0-9,]*\]),'
+    r'"data_offsets":\[(0|[1-9][0-9]{0,17}),(0|[1-9][0-9]{0,17})\]\},)'
+)
+_METADATA = r'\{(?:"__metadata__":(\{[^{}]*\}),)?'
 
 
 def claims(reading: Reading) -> bool:
@@ -51,44 +59,79 @@ def read(reading: Reading) -> Document:
     if length > _MAX_HEADER_IN_MEMORY:
         raise Malformed(f"its header has {length:,} bytes, more than the {_MAX_HEADER_IN_MEMORY:,} allowed")
     header = _parse(source.read(8, length))
-    metadata = header.pop("__metadata__", {})
     data_bytes = source.size_bytes - 8 - length
     root: dict[Node, Node] = {}
     end_of_all = 0
-    for key, entry in header.items():
-        root[key], end = _tensor(key, entry)
-        end_of_all = max(end_of_all, end)
+    for key, (dtype, shape, needed), begin, end in header.entries:
+        size = end - begin
+        if size != needed and (size < 0 or needed is not None):
+            raise _contradiction(key, size, needed)
+        root[key] = Tensor(Storage(key, dtype, None, size), dtype, shape)
+        if end > end_of_all:
+            end_of_all = end
     if end_of_all > data_bytes:
         raise Malformed(
             f"it is cut short: its tensors need {end_of_all:,} bytes and {data_bytes:,} are there"
         )
     notes = () if end_of_all == data_bytes else ("bytes follow the last tensor, which safetensors refuses",)
-    texts = {k: v for k, v in metadata.items() if isinstance(v, str)} if isinstance(metadata, dict) else {}
-    return Document(source.name, NAME, root, payload_bytes=8 + length, metadata=texts, notes=notes)
+    return Document(source.name, NAME, root, payload_bytes=8 + length, metadata=header.metadata, notes=notes)
 
 
-def _parse(raw: bytes) -> dict[str, Node]:
+class _Layout(NamedTuple):
+    """What many tensors have in common."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    needed_bytes: int | None
+    """None where the dtype is not known."""
+
+
+class _Header(NamedTuple):
+    entries: Iterable[tuple[str, _Layout, int, int]]
+    """Name, layout, and where the bytes begin and end."""
+    metadata: dict[str, str]
+
+
+def _parse(raw: bytes) -> _Header:
     import json
 
     try:
-        header = json.loads(raw)
-        if isinstance(header, dict) and not _has_all_keys(header, raw):
-            header = json.loads(raw, object_pairs_hook=_no_duplicates)
+        return _written_by_the_library(raw, json.loads) or _written_by_others(raw, json.loads)
     except (ValueError, RecursionError) as error:
         raise Malformed("its header is no valid JSON: the file is damaged or no safetensors file") from error
+
+
+def _written_by_the_library(raw: bytes, parse: Callable[..., Node]) -> _Header | None:
+    """The header in the one form that the library writes; None where it has another.
+
+    Its entries are taken apart by an expression and their layouts, of which there are few, parsed once:
+    to make an object of each entry takes twice as long. The matches have to make up the whole text.
+    """
+    text = raw.decode().rstrip(" ")
+    start = re.match(_METADATA, text)
+    if start is None or text[-2:] != "}}":
+        return None
+    body = text[start.end() : -1] + ","
+    found = re.findall(_ENTRIES, body)
+    if not found:
+        return None
+    whole, names, kinds, begins, ends = zip(*found, strict=True)
+    distinct = {*names, "__metadata__"}
+    if sum(map(len, whole)) != len(body) or len(distinct) != len(found) + 1:
+        return None
+    layouts = {kind: _layout(kind, parse(f"{{{kind}}}")) for kind in set(kinds)}
+    entries = zip(names, map(layouts.__getitem__, kinds), map(int, begins), map(int, ends), strict=True)
+    metadata = parse(start[1], object_pairs_hook=_no_duplicates) if start[1] else {}
+    return _Header(entries, _texts(metadata))
+
+
+def _written_by_others(raw: bytes, parse: Callable[..., Node]) -> _Header:
+    header = parse(raw, object_pairs_hook=_no_duplicates)
     if not isinstance(header, dict) or len(header) > MAX_ENTRIES:
         raise Malformed("its header is no table of tensors")
-    return header
-
-
-def _has_all_keys(header: dict[str, Node], raw: bytes) -> bool:
-    """Whether no key was lost to a later one of the same name; False where this cannot be told.
-
-    Behind every key stands a colon: where there are only as many as keys, each is there. To look at the
-    pairs of every object while parsing takes twice as long.
-    """
-    keys = len(header) + sum(len(entry) for entry in header.values() if isinstance(entry, dict))
-    return raw.count(b":") == keys
+    metadata = header.pop("__metadata__", {})
+    entries = [(key, _layout(key, entry), *_offsets(key, entry)) for key, entry in header.items()]
+    return _Header(entries, _texts(metadata))
 
 
 def _no_duplicates(pairs: list[tuple[str, Node]]) -> dict[str, Node]:
@@ -98,33 +141,37 @@ def _no_duplicates(pairs: list[tuple[str, Node]]) -> dict[str, Node]:
     return table
 
 
-def _tensor(key: str, entry: Node) -> tuple[Tensor, int]:
+def _texts(metadata: Node) -> dict[str, str]:
+    return {k: v for k, v in metadata.items() if isinstance(v, str)} if isinstance(metadata, dict) else {}
+
+
+def _layout(key: str, entry: Node) -> _Layout:
     fields: dict[str, Node] = entry if isinstance(entry, dict) else {}
-    dtype = fields.get("dtype")
-    shape, offsets = _counts(fields.get("shape")), _counts(fields.get("data_offsets"))
-    if (
-        not isinstance(dtype, str)
-        or shape is None
-        or len(shape) > _MAX_DIMENSIONS
-        or offsets is None
-        or len(offsets) != 2
-        or offsets[0] > offsets[1]
-    ):
-        raise Malformed(f"its header describes the tensor {clean(key)} wrongly")
+    dtype, shape = fields.get("dtype"), _counts(fields.get("shape"))
+    if not isinstance(dtype, str) or shape is None or len(shape) > _MAX_DIMENSIONS:
+        raise _wrong(key)
     name = _DTYPES.get(dtype, clean(dtype.lower(), 40))
-    size = offsets[1] - offsets[0]
-    tensor = Tensor(Storage(key, name, None, size), name, shape)
-    if name in ITEM_BITS and tensor.size_bytes != size:
-        raise Malformed(
-            f"its header gives the tensor {clean(key)} {size:,} bytes, its shape {tensor.size_bytes:,}"
-        )
-    return tensor, offsets[1]
+    return _Layout(name, shape, needed_bytes(name, shape) if name in ITEM_BITS else None)
+
+
+def _offsets(key: str, entry: Node) -> tuple[int, int]:
+    offsets = _counts(entry.get("data_offsets"))
+    if offsets is None or len(offsets) != 2:
+        raise _wrong(key)
+    return offsets[0], offsets[1]
 
 
 def _counts(values: Node) -> tuple[int, ...] | None:
-    if not isinstance(values, list):
-        return None
-    for value in values:
-        if type(value) is not int or not 0 <= value < _MAX_COUNT:
-            return None
-    return tuple(values)
+    if isinstance(values, list) and all(type(v) is int and 0 <= v < _MAX_COUNT for v in values):
+        return tuple(values)
+    return None
+
+
+def _wrong(key: str) -> Malformed:
+    return Malformed(f"its header describes the tensor {clean(key)} wrongly")
+
+
+def _contradiction(key: str, size: int, needed: int | None) -> Malformed:
+    if size < 0:
+        return _wrong(key)
+    return Malformed(f"its header gives the tensor {clean(key)} {size:,} bytes, its shape {needed:,}")

@@ -7,6 +7,8 @@ Source: ``torch/distributed/fsdp/`` and ``torch/distributed/checkpoint/state_dic
 
 from __future__ import annotations
 
+from itertools import islice
+
 from ckpt_doctor.facts.states import StateKind
 from ckpt_doctor.readers.documents import Bundle
 from ckpt_doctor.readers.presence import States, Words, judge
@@ -20,6 +22,8 @@ _SHARDED = (
     "torch.distributed.tensor",
     "torch.distributed._tensor",
 )
+_FEW = 32
+"""A flat parameter stands for all of its module: there are few."""
 _OWN = "in a file of its own for each rank, or with torch.distributed.checkpoint under one key for each"
 _EPOCH = "save the epoch and call DistributedSampler.set_epoch(epoch) on every rank: it makes the order"
 WORDS = Words(
@@ -52,11 +56,11 @@ def states(bundle: Bundle, found: Survey) -> States:
 
 def _by_name(root: Node) -> bool:
     """Whether the file has an optimizer's state by the names of parameters, or a flat parameter."""
-    below = list(root.values()) if isinstance(root, dict) else []
+    below = [node for node in root.values() if isinstance(node, dict)] if isinstance(root, dict) else []
     for node in (root, *below):
         if is_optimizer(node) and _lists_names(node["param_groups"]):
             return True
-        if isinstance(node, dict) and any("_flat_param" in key for key in node if isinstance(key, str)):
+        if isinstance(node, dict) and any("_flat_param" in str(key) for key in islice(node, _FEW)):
             return True
     return False
 
