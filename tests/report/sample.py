@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ckpt_doctor.facts.checkpoint import CheckpointFacts, OptimizerFacts, ParamGroupFacts, TensorEntry
+from ckpt_doctor.facts.checkpoint_comparison import Change, CheckpointComparison, SizeChange
 from ckpt_doctor.facts.comparison import (
     Comparison,
     Contention,
@@ -216,6 +217,39 @@ def inspect_report(**changes: Any) -> Report:
         checkpoints=(checkpoint(),),
     )
     return replace(report, **changes)
+
+
+def foreign_report(words: str) -> Report:
+    """A report all of whose texts from outside are these words."""
+    finding = cold_cache(
+        summary=words,
+        remedy=words,
+        evidence=(Evidence(words, words, None, words),),
+        location=Location(words, 1),
+        checkpoint=words,
+    )
+    changed = CheckpointComparison(
+        words,
+        words,
+        {StateKind.SCHEDULER: words},
+        {},
+        (Change(words, words, None),),
+        (SizeChange(words, 1, 2),),
+    )
+    runs = comparison(
+        changes=(FingerprintChange(words, words, words),),
+        lines=(LineDelta(SourceLine(words, 1, words), 0.0, 1.0),),
+        not_measured={words: words},
+    )
+    return probe_report(
+        findings=(finding,),
+        checkpoints=(checkpoint(path=words, layout=words, notes=(words,)),),
+        checkpoint_comparison=changed,
+        warnings=(words,),
+        context={words: words},
+        not_evaluated=(NotEvaluated("CMP304", words),),
+        comparison=runs,
+    )
 
 
 def measured_report(**changes: Any) -> Report:

@@ -9,20 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ckpt_doctor.facts.checkpoint_comparison import Change, CheckpointComparison, SizeChange
-from ckpt_doctor.facts.comparison import FingerprintChange, LineDelta
-from ckpt_doctor.facts.report import Evidence, Location, NotEvaluated, Report
-from ckpt_doctor.facts.run import SourceLine
-from ckpt_doctor.facts.states import StateKind
 from ckpt_doctor.report.html import render
-from tests.report.sample import (
-    checkpoint,
-    cold_cache,
-    comparison,
-    inspect_report,
-    measured_report,
-    probe_report,
-)
+from tests.report.sample import foreign_report, inspect_report, measured_report, probe_report
 
 pytest.importorskip("pygal")
 pytest.importorskip("jinja2")
@@ -63,39 +51,6 @@ class Page(HTMLParser):
         """Keep what a reader sees."""
         if self.open and self.open[-1] != "style":
             self.text += data
-
-
-def outside(words: str) -> Report:
-    """A report all of whose foreign texts are these words."""
-    finding = cold_cache(
-        summary=words,
-        remedy=words,
-        evidence=(Evidence(words, words, None, words),),
-        location=Location(words, 1),
-        checkpoint=words,
-    )
-    changed = CheckpointComparison(
-        words,
-        words,
-        {StateKind.SCHEDULER: words},
-        {},
-        (Change(words, words, None),),
-        (SizeChange(words, 1, 2),),
-    )
-    runs = comparison(
-        changes=(FingerprintChange(words, words, words),),
-        lines=(LineDelta(SourceLine(words, 1, words), 0.0, 1.0),),
-        not_measured={words: words},
-    )
-    return probe_report(
-        findings=(finding,),
-        checkpoints=(checkpoint(path=words, layout=words, notes=(words,)),),
-        checkpoint_comparison=changed,
-        warnings=(words,),
-        context={words: words},
-        not_evaluated=(NotEvaluated("CMP304", words),),
-        comparison=runs,
-    )
 
 
 def test_everything_is_there() -> None:
@@ -156,8 +111,8 @@ HOSTILE = "</style></svg><script>alert(1)</script><img src=x onerror=alert(1)>\"
 @given(st.text(max_size=20).map(lambda text: f"{HOSTILE}{text}"))
 def test_nothing_from_outside_is_markup(words: str) -> None:
     """Foreign texts add no element and no attribute, are no template, and hold no control characters."""
-    text = render(outside(words))
-    page, usual = Page(text), Page(render(outside("x")))
+    text = render(foreign_report(words))
+    page, usual = Page(text), Page(render(foreign_report("x")))
     assert page.elements == usual.elements
     assert page.attributes == usual.attributes
     assert "{{ 7*7 }}" in page.text

@@ -10,15 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from ckpt_doctor.facts.checkpoint_comparison import Change, CheckpointComparison, SizeChange
-from ckpt_doctor.facts.comparison import FingerprintChange
-from ckpt_doctor.facts.report import Evidence, Location, NotEvaluated
-from ckpt_doctor.facts.states import StateKind
+from ckpt_doctor.facts.report import Evidence
 from ckpt_doctor.report.markdown import render
 from tests.report.sample import (
-    checkpoint,
     cold_cache,
-    comparison,
+    foreign_report,
     inspect_report,
     measured_report,
     order_lost,
@@ -57,34 +53,9 @@ def elements(text: str) -> list[str]:
     return re.findall(r"<(\w+)", re.sub(r"<!--.*?-->", "", PARSER.render(text)))
 
 
-def outside(words: str) -> str:
-    """A report all of whose foreign texts are these words."""
-    finding = cold_cache(
-        summary=words,
-        remedy=words,
-        evidence=(Evidence(words, words, None, words),),
-        location=Location(words, 1),
-        checkpoint=words,
-    )
-    changed = CheckpointComparison(
-        words,
-        words,
-        {StateKind.SCHEDULER: words},
-        {},
-        (Change(words, words, None),),
-        (SizeChange(words, 1, 2),),
-    )
-    return render(
-        probe_report(
-            findings=(finding,),
-            checkpoints=(checkpoint(path=words, notes=(words,)),),
-            checkpoint_comparison=changed,
-            warnings=(words,),
-            context={"recordings": words},
-            not_evaluated=(NotEvaluated("CMP304", words),),
-            comparison=comparison(changes=(FingerprintChange(words, 1, 2),)),
-        )
-    )
+def foreign(words: str) -> str:
+    """The Markdown of a report all of whose texts from outside are these words."""
+    return render(foreign_report(words))
 
 
 def test_the_verdict_is_first_and_all_parts_follow() -> None:
@@ -118,7 +89,7 @@ def test_an_inspection_and_two_checkpoints() -> None:
     assert text.startswith("## FINDINGS: 1 warning\n")
     assert "Where the time" not in text
     assert "absent" in shown(text)
-    page = shown(outside("model"))
+    page = shown(foreign("model"))
     assert "What changed inside" in page
     assert "lost: scheduler" in page
 
@@ -136,8 +107,8 @@ def test_the_same_words_as_in_the_terminal() -> None:
 @pytest.mark.parametrize("words", HOSTILE)
 def test_nothing_from_outside_is_markdown(words: str) -> None:
     """Foreign texts add no element to the page and are shown as they are."""
-    assert elements(outside(words)) == elements(outside("x"))
-    assert re.sub(r"\s+", " ", words).strip() in _unescaped(shown(outside(words)))
+    assert elements(foreign(words)) == elements(foreign("x"))
+    assert re.sub(r"\s+", " ", words).strip() in _unescaped(shown(foreign(words)))
 
 
 @settings(max_examples=60, deadline=None)
@@ -146,14 +117,14 @@ def test_nothing_from_outside_is_markdown(words: str) -> None:
 )
 def test_any_text_is_only_text(words: str) -> None:
     """No text whatsoever adds an element."""
-    assert elements(outside(words)) == elements(outside("x"))
+    assert elements(foreign(words)) == elements(foreign("x"))
 
 
 @pytest.mark.parametrize("words", ["@someone", "see #12", "GH-12", "a@example.org"])
 def test_nobody_is_called(words: str) -> None:
     """A name or number in a foreign text is broken by a comment, so that GitHub links nothing."""
-    assert words not in outside(words)
-    assert words in shown(outside(words))
+    assert words not in foreign(words)
+    assert words in shown(foreign(words))
 
 
 def test_it_fits_into_a_comment() -> None:
