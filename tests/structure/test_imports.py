@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 
 BELONGS_TO: dict[str, tuple[str, ...]] = {
     "typer": ("ckpt_doctor.cli",),
-    "rich": ("ckpt_doctor.cli", "ckpt_doctor.report.terminal"),
+    "rich": ("ckpt_doctor.cli",),
     "psutil": ("ckpt_doctor.signals", "ckpt_doctor.probe"),
 }
 """Libraries that only some packages may use, wherever in a module."""
