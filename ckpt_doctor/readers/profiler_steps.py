@@ -9,6 +9,7 @@ had nothing to do while the host waited for data.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from ckpt_doctor.readers.timeline import (
     Stretch,
     Stretches,
     in_order,
+    joined,
+    ordered,
     overlap_s,
     parts_of,
     runs_of,
@@ -197,10 +200,9 @@ def _backwards(run: Profiled) -> list[Stretch]:
     """The backward passes: runs of autograd's functions, in whatever thread, that nothing interrupts."""
     trace = run.trace
     operators = trace.operators.get(run.thread)
-    interruptions = [span.start_s for span in (*trace.data, *trace.optimizers) if span.thread == run.thread]
-    if operators is not None:
-        interruptions.extend(operators.starts_s)
-    return runs_of(in_order((trace.backward.starts_s, trace.backward.ends_s)), sorted(interruptions))
+    marks = sorted(span.start_s for span in (*trace.data, *trace.optimizers) if span.thread == run.thread)
+    own = array("d") if operators is None else ordered(operators.starts_s)
+    return runs_of(in_order((trace.backward.starts_s, trace.backward.ends_s)), (marks, own))
 
 
 def _captures(trace: Collected) -> list[Stretch]:
@@ -258,8 +260,7 @@ def _operator_s(run: Profiled, spans: Sequence[Span]) -> Column:
         return (0.0,) * len(run.steps)
     taken = union_of([_stretches(spans)])
     every = in_order((operators.starts_s, operators.ends_s))
-    outside = [stretch for stretch in every if overlap_s(taken, stretch) <= 0.0]
-    running = union_of([([start_s for start_s, _ in outside], [end_s for _, end_s in outside])])
+    running = joined(stretch for stretch in every if overlap_s(taken, stretch) <= 0.0)
     return tuple(overlap_s(running, step) for step in run.steps)
 
 

@@ -70,28 +70,35 @@ def _points(steps: Sequence[Stretch], spans: Sequence[Span]) -> Iterator[tuple[f
         yield end_s, _STEP_ENDS, index
 
 
-def runs_of(stretches: Iterable[Stretch], interruptions: Sequence[float]) -> list[Stretch]:
+def runs_of(stretches: Iterable[Stretch], interruptions: Sequence[Sequence[float]]) -> list[Stretch]:
     """Join what follows one another uninterrupted: the functions of one backward pass become one stretch.
 
     Args:
         stretches: Stretches of time, in the order of their starts; they may overlap.
-        interruptions: Sorted moments; one between two stretches keeps them apart.
+        interruptions: Moments, as sorted sequences; one between two stretches keeps them apart.
     """
-    joined: list[Stretch] = []
+    runs: list[Stretch] = []
     for start_s, end_s in stretches:
-        if joined:
-            last_start_s, last_end_s = joined[-1]
-            if start_s <= last_end_s or not _any_between(interruptions, last_end_s, start_s):
-                joined[-1] = (last_start_s, max(last_end_s, end_s))
+        if runs:
+            last_start_s, last_end_s = runs[-1]
+            if start_s <= last_end_s or not any(
+                _any_between(moments, last_end_s, start_s) for moments in interruptions
+            ):
+                runs[-1] = (last_start_s, max(last_end_s, end_s))
                 continue
-        joined.append((start_s, end_s))
-    return joined
+        runs.append((start_s, end_s))
+    return runs
 
 
 def union_of(sources: Iterable[Stretches]) -> Stretches:
     """The stretches in which at least one of many ran, in order and apart from each other."""
+    return joined(merge(*(in_order(source) for source in sources)))
+
+
+def joined(stretches: Iterable[Stretch]) -> Stretches:
+    """Stretches in the order of their starts, each joined with what begins before it ends."""
     starts, ends = array("d"), array("d")
-    for start_s, end_s in merge(*(in_order(source) for source in sources)):
+    for start_s, end_s in stretches:
         if ends and start_s <= ends[-1]:
             ends[-1] = max(ends[-1], end_s)
         else:
@@ -112,8 +119,13 @@ def _any_between(moments: Sequence[float], start_s: float, end_s: float) -> bool
     return index < len(moments) and moments[index] < end_s
 
 
+def ordered(moments: Sequence[float]) -> Sequence[float]:
+    """Moments from the first to the last; those of one thread nearly always are in order already."""
+    return moments if all(a <= b for a, b in pairwise(moments)) else array("d", sorted(moments))
+
+
 def in_order(stretches: Stretches) -> Iterator[Stretch]:
-    """Stretches by their starts; those of one thread nearly always are in order already."""
+    """Stretches by their starts, as ``ordered``."""
     starts_s, ends_s = stretches
     if all(a <= b for a, b in pairwise(starts_s)):
         return zip(starts_s, ends_s, strict=True)

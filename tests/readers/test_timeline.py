@@ -74,9 +74,9 @@ def test_parts_add_up(spans: list[Span], edges: list[float]) -> None:
 
 def test_runs() -> None:
     """What nothing interrupts is one run; an operator of another kind begins a new one."""
-    assert runs_of([(0, 1), (2, 3), (5, 6), (5.5, 9)], [4.0]) == [(0, 3), (5, 9)]
-    assert runs_of([(0, 4), (1, 2), (6, 7)], [1.5, 3.0]) == [(0, 7)]
-    assert runs_of([], [1.0]) == []
+    assert runs_of([(0, 1), (2, 3), (5, 6), (5.5, 9)], ([], [4.0])) == [(0, 3), (5, 9)]
+    assert runs_of([(0, 4), (1, 2), (6, 7)], ([1.5, 3.0],)) == [(0, 7)]
+    assert runs_of([], ([1.0],)) == []
 
 
 @given(st.lists(st.lists(st.tuples(MOMENTS, MOMENTS).map(sorted), max_size=6), max_size=4))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -280,3 +282,47 @@ def test_real_parts_add_up(path: Path) -> None:
         assert busy >= 0
         assert 0 <= exposed <= idle + 1e-9
         assert busy + idle == pytest.approx(steps.step_s(i))
+
+
+# --- a gigabyte -----------------------------------------------------------------------------
+
+WATCHED = """
+import sys
+from ckpt_doctor.readers.runs import read_runs
+
+told = []
+runs = read_runs(sys.argv[1], sys.argv[1], progress=lambda message, ratio: told.append(ratio))
+peak_kb = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(len(runs[0].ranks[0].steps), peak_kb, len(told), told == sorted(told), told[-1])
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory is read from /proc")
+def test_a_gigabyte(tmp_path: Path) -> None:
+    """A trace of 1 GB is read in memory for a small part of it, and tells how far it is."""
+    args = {"Input Dims": [[256], [64, 128], [128, 256]], "Call stack": "x" * 200}
+    operator = {"ph": "X", "cat": "cpu_op", "name": "aten::addmm", "pid": 7, "tid": 7, "ts": "@", "dur": 2}
+    operator["args"] = args
+    kernel = {"ph": "X", "cat": "kernel", "name": "gemm" * 20, "pid": 0, "tid": 7, "ts": "@", "dur": 3}
+    pattern = ",\n".join(json.dumps(each).replace('"@"', "%d") for each in (operator, kernel)) + ",\n"
+    path = tmp_path / "big.json"
+    written = steps = 0
+    with path.open("w") as file:
+        file.write('{"schemaVersion": 1, "traceEvents": [\n')
+        while written < 10**9:
+            start = 10_000 * steps
+            marks = ",\n".join(map(json.dumps, step_events(steps, start))) + ",\n"
+            events = (pattern % (start + 5 * k, start + 5 * k) for k in range(200))
+            written += file.write(marks + "".join(events))
+            steps += 1
+        file.write(json.dumps({"ph": "M", "name": "end"}) + "]}\n")
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHED, str(path)], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    found, peak_kb, calls, rising, last = done.stdout.split()
+    assert int(found) == steps
+    assert int(peak_kb) < 250_000
+    assert int(calls) > 500
+    assert (rising, last) == ("True", "1.0")
