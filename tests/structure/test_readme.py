@@ -74,7 +74,7 @@ def test_every_command_runs(project: Path, monkeypatch: pytest.MonkeyPatch) -> N
             check=False,
         )
         assert result.returncode == ExitCode.OK, f"{words}: {result.stdout}{result.stderr}"
-    assert seen == {"probe", "inspect", "record", "compare", "explain", "env"}
+    assert seen == {"probe", "inspect", "treat", "record", "compare", "explain", "env"}
     assert (project / "verdict.json").is_file()
 
 
