@@ -185,15 +185,23 @@ def _update_ends(optimizers: Sequence[Timed]) -> list[float]:
 def _spans(run: Profiled) -> list[Span]:
     """Everything on the training thread's time line that is a part of its own."""
     trace = run.trace
+    backwards = _backwards(run)
     spans = [
         *(Span(s.start_s, s.end_s, "data_wait") for s in run.own([*trace.data, *trace.iterators])),
-        *(Span(s.start_s, s.end_s, "optimizer") for s in run.own(trace.optimizers)),
+        *(Span(_update_start_s(s, backwards), s.end_s, "optimizer") for s in run.own(trace.optimizers)),
         # Compiled in autograd's thread, it interrupts a backward that the training thread waits for.
         *(Span(s.start_s, s.end_s, "compile") for s in outermost(trace.compiles)),
         *(Span(start_s, end_s, "compile") for start_s, end_s in _captures(trace)),
-        *(Span(start_s, end_s, "backward") for start_s, end_s in _backwards(run)),
+        *(Span(start_s, end_s, "backward") for start_s, end_s in backwards),
     ]
     return sorted(spans)
+
+
+def _update_start_s(optimizer: Timed, backwards: Sequence[Stretch]) -> float:
+    """Where an optimizer's own work begins: behind the backward of a closure that it ran."""
+    following = bisect_left(backwards, (optimizer.end_s, optimizer.end_s))
+    last_end_s = backwards[following - 1][1] if following else optimizer.start_s
+    return min(max(optimizer.start_s, last_end_s), optimizer.end_s)
 
 
 def _backwards(run: Profiled) -> list[Stretch]:

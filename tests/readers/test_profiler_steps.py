@@ -75,6 +75,16 @@ def test_micro_batches() -> None:
     assert found["backward"] == pytest.approx([3.0])
 
 
+def test_a_closure() -> None:
+    """An optimizer that runs forward and backward in a closure spends only the rest on its update."""
+    trace = usual(1)
+    trace.optimizers = spans("Optimizer.step#SGD.step", (2.2, 9.5))
+    found = columns(trace)
+    assert found["forward"] == pytest.approx([2.0])
+    assert found["backward"] == pytest.approx([2.9])
+    assert found["optimizer"] == pytest.approx([2.6])
+
+
 def test_without_marks() -> None:
     """A step lasts from the end of one optimizer step to that of the next."""
     run = profiled(usual(4, marked=False))
