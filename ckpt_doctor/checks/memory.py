@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ckpt_doctor.checks import blame
+from ckpt_doctor.checks import blame, loading
 from ckpt_doctor.facts.comparison import Comparison, Window
 from ckpt_doctor.facts.report import Evidence
 from ckpt_doctor.facts.run import Fingerprint
 
 KEPT_BYTES = 16e6
 """Less of a checkpoint that is kept matters to nobody."""
+PAGE_BYTES = 4096
+"""A page of most machines; where it is larger, less is taken for read again than is."""
 STALL_RATIO = 1.5
 """Growth of the time in which some task waited for memory that counts."""
 READ_RATIO = 1.5
@@ -58,6 +60,15 @@ def per_step(window: Window, name: str) -> float | None:
     return (last - first) / (prints[-1].step - earlier[-1].step)
 
 
+def is_known(comparison: Comparison) -> bool:
+    """Whether anything tells of memory running short, on the machine or on a device."""
+    counters = (comparison.counter(name) for name in ("pressure_memory_s", "swap_ins"))
+    sizes = ("memory.limit_hits", "memory.cuda_alloc_retries")
+    return any(map(blame.is_known, counters)) or any(
+        per_step(comparison.after, name) is not None for name in sizes
+    )
+
+
 def stall_s(comparison: Comparison) -> float:
     """Seconds per step for which this run waits longer for memory than the control; 0 where it does not.
 
@@ -72,12 +83,29 @@ def stall_s(comparison: Comparison) -> float:
 
 
 def host_cost_s(comparison: Comparison) -> float:
-    """Seconds per step that waiting for the machine's memory costs; 0 where there is no pressure."""
+    """Seconds per step that waiting for the machine's memory costs; 0 where there is no pressure.
+
+    Pages that had been thrown out are read again: the kernel calls a part of that waiting for memory, and
+    the rest of it waiting for the disk. So where there is pressure, the growth of the parts that read
+    counts as far as their reads are of such pages.
+    """
+    stalled_s = stall_s(comparison)
+    if stalled_s > 0 or hits_more(comparison):
+        read_s = blame.growth_s(comparison, loading.reading_parts(comparison))
+        return max(stalled_s, refault_ratio(comparison) * read_s)
     if blame.is_known(comparison.counter("pressure_memory_s")):
-        return stall_s(comparison)
+        return 0.0
     spent_s = blame.cpu_growth_s(comparison)
     swapped = blame.moved(comparison.counter("swap_ins"), ratio=READ_RATIO, least=SWAP_INS)
     return max(0.0, comparison.delta_s - spent_s) if swapped and spent_s is not None else 0.0
+
+
+def refault_ratio(comparison: Comparison) -> float:
+    """The part of the further reads from the disk that fetches pages which had been in memory before."""
+    refaults, physical = comparison.counter("refaults"), comparison.counter("physical_read_bytes")
+    if refaults is None or physical is None or not refaults.delta or not physical.delta:
+        return 0.0
+    return max(0.0, min(1.0, refaults.delta * PAGE_BYTES / physical.delta))
 
 
 def device_cost_s(comparison: Comparison) -> float:

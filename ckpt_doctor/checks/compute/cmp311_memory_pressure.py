@@ -10,10 +10,12 @@ How it is measured
 ------------------
 Time in which some task waited for memory (pressure stall information, which counts pages that come back,
 not pages that were never there) per step rose by ``memory.STALL_RATIO`` and explains ``blame.MIN_SHARE`` of
-the slowdown; and this run itself reads more, swaps (``memory.SWAP_INS``) or hits its limit
-(``memory.HITS``). Without that information, pages that come back from swap, and the growth that is no
-CPU time. On a CUDA device: ``memory.RETRIES`` more emptied caches per step, and the parts grew in which the
-host hands out work. What a load has kept is told by CMP312 instead.
+the slowdown, while this run itself reads more, swaps (``memory.SWAP_INS``) or hits its limit; or it hits its
+limit ``memory.HITS`` times more per step. The cost is that time, or the growth of the parts that read, as
+far as their reads fetch pages that had been thrown out (refaults), whichever is more. Without pressure
+information: pages that come back from swap, and the growth that is no CPU time. On a CUDA device:
+``memory.RETRIES`` more emptied caches per step, and the parts grew in which the host hands out work. What a
+load has kept is told by CMP312 instead.
 
 How to fix it
 -------------
@@ -42,8 +44,7 @@ def find(case: Case) -> Found | CannotTell | None:
     comparison = case.comparison
     if comparison is None:
         return None
-    known = [comparison.counter(name) for name in ("pressure_memory_s", "swap_ins")]
-    if not any(map(blame.is_known, known)) and memory.retries(comparison)[0] is None:
+    if not memory.is_known(comparison):
         return CannotTell(blame.why_unknown(comparison, "pressure_memory_s", "swap_ins"))
     if not blame.is_slower(comparison, proven=True) or memory.keeps_load(comparison):
         return None

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ckpt_doctor import doctor
 from ckpt_doctor.checks.engine import judge
 from ckpt_doctor.checks.verdict import decide
+from ckpt_doctor.facts.policy import Policy
 from ckpt_doctor.facts.report import Case, Confidence
 from ckpt_doctor.facts.run import Fingerprint, RunRecord
 from tests.builders import VALUES, control, make_case, one, resumed
 
+RECORDED = Path(__file__).resolve().parents[3] / "fixtures" / "recordings" / "memory_pressure"
 SLOW: dict[str, Any] = {"parts": {"data_wait": 0.009}}
 
 
@@ -111,3 +115,14 @@ def test_without_any_of_its_counters_it_is_not_evaluated() -> None:
     """A kernel that tells nothing is not a machine with memory to spare."""
     case: Case = make_case(untold(control()), untold(resumed(0.018)))
     assert "CMP311" in {rule.code for rule in judge(case)[1]}
+
+
+def test_a_recorded_run_in_a_container_that_its_data_do_not_fit_into() -> None:
+    """Real pressure: pages that are thrown out at the limit are read again, and no cold cache is blamed."""
+    report = doctor.compare(str(RECORDED / "before"), str(RECORDED / "after"), Policy())
+    assert report.verdict.cause == "CMP311"
+    found = one(report.findings, "CMP311")
+    assert found.confidence is Confidence.CONFIRMED
+    assert found.share_ratio == pytest.approx(1.0, abs=0.05)
+    assert "limit of 67.1 MB" in found.summary
+    assert "DAT203" not in {f.code for f in report.findings}

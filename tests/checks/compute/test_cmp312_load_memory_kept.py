@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from ckpt_doctor import doctor
 from ckpt_doctor.checks.engine import judge
 from ckpt_doctor.checks.verdict import decide
+from ckpt_doctor.facts.policy import Policy
 from ckpt_doctor.facts.report import Severity, Status
 from ckpt_doctor.facts.run import RunRecord
 from tests.builders import control, make_case, one, resumed
 from tests.checks.compute.test_cmp311_memory_pressure import looked_at
 
+RECORDED = Path(__file__).resolve().parents[3] / "fixtures" / "recordings" / "load_memory_kept"
 MB = 10**6
 
 
@@ -83,3 +87,12 @@ def test_memory_on_a_foreign_device_and_ranks_that_share_one_are_told() -> None:
     both = replace(both, ranks=(both.ranks[0], replace(both.ranks[0], rank=1)))
     found = one(judge(make_case(apart, both))[0], "CMP312")
     assert (found.severity, found.summary.partition(" share")[0]) == (Severity.WARNING, "2 ranks")
+
+
+def test_a_recorded_run_that_keeps_what_it_loaded() -> None:
+    """The optimizer goes on with the loaded moments, so only the weights are held twice: 33.6 of 101 MB."""
+    report = doctor.compare(str(RECORDED / "before"), str(RECORDED / "after"), Policy())
+    found = one(report.findings, "CMP312")
+    assert (found.severity, found.share_ratio) == (Severity.INFO, None)
+    assert "33.6 MB" in found.summary
+    assert report.verdict.cause is None

@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
+from ckpt_doctor import doctor
 from ckpt_doctor.checks.engine import judge
 from ckpt_doctor.checks.verdict import decide
+from ckpt_doctor.cli.exit_codes import exit_code
+from ckpt_doctor.facts.policy import Policy
 from ckpt_doctor.facts.report import Case, Severity, Status
 from ckpt_doctor.facts.run import RunRecord
 from tests.builders import control, event, make_case, one, resumed
+from tests.conftest import Record
 
 ELEMENTS = "model.trainable_elements"
 
@@ -109,3 +113,24 @@ def test_inputs_of_one_size_without_a_loader_are_compared() -> None:
     sides = [[event("model_input", 60 + i, elements=size) for i in range(20)] for size in (512, 256)]
     before, after = control(counters=absent, events=sides[0]), resumed(counters=absent, events=sides[1])
     assert _is_doubted(make_case(before, after))
+
+
+SIZED = """
+import sys, torch
+torch.manual_seed(0)
+model = torch.nn.Linear(64, 64)
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+for step in range(40):
+    optimizer.zero_grad()
+    model(torch.ones(int(sys.argv[2]), 64)).sum().backward()
+    optimizer.step()
+"""
+
+
+def test_two_recorded_runs_with_other_batches(record: Record) -> None:
+    """Runs that nobody resumed, of another batch size: said so, and without a verdict."""
+    folders = [str(record(SIZED, "--batch", size).folder) for size in ("256", "32")]
+    report = doctor.compare(*folders, Policy())
+    assert report.verdict.status is Status.INCONCLUSIVE
+    assert "batch 256 -> 32" in one(report.findings, "MSR905").summary
+    assert exit_code(report, Policy()) == 3
