@@ -221,6 +221,8 @@ class Comparison:
     mean step; None where there are none."""
     arguments: tuple[FingerprintChange, ...] = ()
     """Options of the two commands that differ, beyond what a resume needs."""
+    sampler_low_ratio: float | None = None
+    """The lower end of the interval of ``sampler_ratio``."""
     rewritten_files: tuple[str, ...] = ()
     """Files that the resumed run made again, and the control did not (a cache that was full)."""
 

@@ -13,7 +13,7 @@ from ckpt_doctor.stats.counters import column_mean, compare_counters
 from ckpt_doctor.stats.files import rewritten_files
 from ckpt_doctor.stats.fingerprints import compare_fingerprints, value_at_end
 from ckpt_doctor.stats.intervals import detectable_ratio
-from ckpt_doctor.stats.lines import grown_lines, sampler_ratio
+from ckpt_doctor.stats.lines import grown_lines, sampler_cost
 from ckpt_doctor.stats.order import check_order
 from ckpt_doctor.stats.ranks import rank_deltas, slow_rank
 from ckpt_doctor.stats.shapes import classify
@@ -59,6 +59,7 @@ def compare_runs(before: RunRecord, after: RunRecord, phase: str = INTERLEAVED) 
     floor = effect_floor(alignment, around)
     settling = settling_s(one, two)
     lasting = ratio.low > 1.0 and ratio.value >= floor
+    sampler = sampler_cost((one, two))
     several = max(len(before.ranks), len(after.ranks)) > 1
     return Comparison(
         before=_window(one, experiment.before[0]),
@@ -80,7 +81,8 @@ def compare_runs(before: RunRecord, after: RunRecord, phase: str = INTERLEAVED) 
         slow_rank=slow_rank(after),
         paired=alignment.paired,
         agent_per_step_s=max((r.hook_s for r in (one.rank, two.rank) if r.hook_s is not None), default=None),
-        sampler_ratio=sampler_ratio((one, two)),
+        sampler_ratio=None if sampler is None else sampler.value,
+        sampler_low_ratio=None if sampler is None else sampler.low,
         not_measured=_not_measured(alignment),
         settling_s=settling,
         arguments=changed_arguments(before.meta, after.meta),

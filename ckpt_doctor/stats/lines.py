@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from ckpt_doctor.facts.comparison import LineDelta
+from collections.abc import Iterator
+
+from ckpt_doctor.facts.comparison import Interval, LineDelta
 from ckpt_doctor.facts.run import SourceLine
 from ckpt_doctor.stats.alignment import INTERLEAVED, Arm, mean, step_turns
+from ckpt_doctor.stats.intervals import Row, resample_turns
 
 SHOWN = 10
 """So many lines are kept."""
 MIN_SAMPLED_S = 1.0
 """Stacks that stand for less time than this say nothing about single lines."""
-MIN_STEPS = 20
-"""Steps that are needed with and without the stack sampler to know what it costs."""
+MIN_PAIRS = 3
+"""Pairs of turns with and without the stack sampler that are needed to know what it costs."""
 
 
 def grown_lines(before: Arm, after: Arm) -> tuple[LineDelta, ...]:
@@ -31,10 +34,15 @@ def grown_lines(before: Arm, after: Arm) -> tuple[LineDelta, ...]:
     return tuple(lines[:SHOWN])
 
 
-def sampler_ratio(arms: tuple[Arm, Arm]) -> float | None:
-    """Step time with the stack sampler over without it, within the runs; None where that was not tried."""
-    ratios = [ratio for arm in arms if (ratio := _sampler_ratio(arm)) is not None]
-    return mean(ratios) if ratios else None
+def sampler_cost(arms: tuple[Arm, Arm]) -> Interval | None:
+    """Step time with the stack sampler over without it, within the runs; None where that was not tried.
+
+    Each turn without it is set against the next one with it, of the same run.
+    """
+    pairs = [pair for arm in arms for pair in _turn_pairs(arm)]
+    if len(pairs) < MIN_PAIRS:
+        return None
+    return resample_turns([plain for plain, _ in pairs], [sampled for _, sampled in pairs]).ratio()
 
 
 def _per_step(arm: Arm) -> dict[SourceLine, float]:
@@ -45,12 +53,13 @@ def _per_step(arm: Arm) -> dict[SourceLine, float]:
     return {line: seconds / profile.sampled_s * step_s for line, seconds in profile.lines.items()}
 
 
-def _sampler_ratio(arm: Arm) -> float | None:
+def _turn_pairs(arm: Arm) -> Iterator[tuple[list[Row], list[Row]]]:
+    """The chosen steps of each turn without the sampler, and of the next one with it."""
     turns = [turn for turn in arm.run.turns if turn.phase == INTERLEAVED]
     chosen = set(arm.chosen)
-    sides: dict[bool, list[float]] = {True: [], False: []}
+    sides: dict[bool, list[list[Row]]] = {True: [], False: []}
     for turn, steps in zip(turns, step_turns(arm.run, arm.rank, INTERLEAVED), strict=True):
-        sides[turn.sampled].extend(arm.rank.steps.step_s(i) for i in steps if i in chosen)
-    if min(map(len, sides.values())) < MIN_STEPS:
-        return None
-    return mean(sides[True]) / mean(sides[False])
+        rows: list[Row] = [(arm.rank.steps.step_s(i),) for i in steps if i in chosen]
+        if rows:
+            sides[turn.sampled].append(rows)
+    yield from zip(sides[False], sides[True], strict=False)

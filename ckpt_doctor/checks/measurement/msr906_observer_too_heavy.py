@@ -8,9 +8,9 @@ little: what is measured is the script and its observer, and a slowdown looks sm
 How it is measured
 ------------------
 The agent times itself in every step (its median, which is in no part of the step). Turns with the stack
-sampler are set against those without it; what it costs counts for its turns, where these steps could show
-so much at all. A warning from ``HEAVY_RATIO`` of the step on. From ``blame.HEAVY_OBSERVER_RATIO`` on there
-is no verdict, unless the slowdown is surely larger than what the observer takes.
+sampler are set against those without it; what it costs beyond noise counts for its turns. A warning from
+``HEAVY_RATIO`` of the step on. From ``blame.HEAVY_OBSERVER_RATIO`` on there is no verdict, unless the
+slowdown is surely larger than what the observer takes.
 
 How to fix it
 -------------

@@ -47,6 +47,7 @@ class LeftOverFinder:
         self._known: dict[int, tuple[psutil.Process, float]] = {}
         self._ended_s = 0.0
         self._last_s: dict[int, float] = {}
+        self._started: int | None = None
 
     def look(self) -> tuple[LeftOver, ...]:
         """Look through all processes; returns those that were not known yet."""
@@ -69,19 +70,20 @@ class LeftOverFinder:
         return self._ended_s + sum(self._last_s.values())
 
     def _orphans(self) -> Iterator[psutil.Process]:
-        started = self._started_by_root()
+        if self._started is None:
+            self._started = self._started_by_root()
         reapers: dict[int, bool] = {}
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
                 parent = process.ppid()
                 if parent not in reapers:
                     reapers[parent] = _is_reaper(parent)
-                adopted = parent == self._root and process.pid != started
+                adopted = parent == self._root and self._started not in (None, process.pid)
                 if process.pid not in (_FIRST, self._root) and (adopted or reapers[parent]):
                     yield process
 
     def _started_by_root(self) -> int | None:
-        """The process that the root started itself: the oldest of its children."""
+        """The process that the root started itself: the oldest of its children; None before it is there."""
         try:
             children = psutil.Process(self._root).children()
             return min(children, key=lambda child: child.create_time()).pid if children else None

@@ -60,13 +60,13 @@ def test_a_slowdown_larger_than_the_observer_stands() -> None:
     assert decide(case, judge(case)[0]).status is Status.SLOWER
 
 
-def test_the_stack_sampler_counts_where_these_steps_could_show_it() -> None:
+def test_the_stack_sampler_counts_where_it_is_beyond_noise() -> None:
     """A ratio within the noise is no cost, and beyond it one of the turns in which stacks were taken."""
     case = make_case(_sampled(control()), _sampled(resumed()))
     comparison = comparison_of(case)
-    within = replace(comparison, sampler_ratio=1.2, detectable_ratio=1.25)
+    within = replace(comparison, sampler_ratio=1.2, sampler_low_ratio=0.98)
     assert judge(replace(case, comparison=within))[0] == ()
-    beyond = replace(comparison, sampler_ratio=1.2, detectable_ratio=1.03)
+    beyond = replace(comparison, sampler_ratio=1.2, sampler_low_ratio=1.1)
     found = one(judge(replace(case, comparison=beyond))[0], "MSR906")
     assert found.summary.startswith("Observing takes 9.6 %")
 
