@@ -170,6 +170,14 @@ def _speechbrain(folder: Path) -> None:
     (folder / "CKPT.yaml").write_text("# yamllint disable\nend-of-epoch: false\nunixtime: 1.5\n")
 
 
+def _resume_manager(folder: Path) -> None:
+    own = {"torch_rng": torch.get_rng_state(), "sampler_epoch": 1, "sampler_seed": 5, "samples_done": 8}
+    state = {"resume_manager": 1, "step": 4, "epoch": 1, "model": weights(), "optimizer": optimizer()}
+    cache = {"key": "torch", "artifacts": torch.zeros(3, dtype=torch.uint8), "libraries": []}
+    torch.save({**state, "compile_cache": cache, "rank_0": own}, folder / "state.pt")
+    (folder / "manifest.json").write_text(json.dumps({"manifest": 1, "save": 1, "files": {}}))
+
+
 def _skorch(folder: Path) -> None:
     torch.save(weights(), folder / "params.pt")
     torch.save(optimizer(), folder / "optimizer.pt")
@@ -191,6 +199,7 @@ FOLDERS: dict[str, Callable[[Path], None]] = {
     "verl": _verl,
     "speechbrain": _speechbrain,
     "skorch": _skorch,
+    "resume_manager": _resume_manager,
     "dcp": _distributed,
     "accelerate, stateful": _counting_accelerate,
 }
@@ -340,6 +349,8 @@ PRESENT = {
     "fairseq": "model optimizer scheduler step epoch sampler_epoch dataloader_position",
     "espnet": "model optimizer epoch",
     "skorch": "model optimizer epoch",
+    "resume_manager": "model optimizer step epoch torch_rng sampler_epoch sampler_rng dataloader_position "
+    "compile_cache",
     "vits": "model optimizer epoch",
     "coqui": "model optimizer step epoch",
     "catalyst": "model optimizer",
