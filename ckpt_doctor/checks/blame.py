@@ -81,12 +81,12 @@ def is_slower(comparison: Comparison, *, proven: bool) -> bool:
 def observer_ratio(comparison: Comparison) -> float | None:
     """What observing takes of a step, the more of agent and stack sampler; None where that is unknown.
 
-    What the sampler costs counts for the turns that it ran in, where it is beyond noise.
+    What the sampler surely costs (the lower end of its interval) counts for the turns that it ran in.
     """
     windows = (comparison.before, comparison.after)
     shares = [w.rank.hook_s / w.step_s for w in windows if w.rank.hook_s is not None]
-    sampled = comparison.sampler_ratio
-    if sampled is not None and (comparison.sampler_low_ratio or 0.0) > 1.0:
+    sampled = comparison.sampler_low_ratio
+    if sampled is not None and sampled > 1.0:
         turns = [t for w in windows for t in w.run.turns if t.phase != "alone"]
         shares.append((sampled - 1.0) * sum(t.sampled for t in turns) / max(1, len(turns)))
     return max(shares, default=None)

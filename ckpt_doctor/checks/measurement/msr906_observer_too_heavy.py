@@ -8,7 +8,7 @@ little: what is measured is the script and its observer, and a slowdown looks sm
 How it is measured
 ------------------
 The agent times itself in every step (its median, which is in no part of the step). Turns with the stack
-sampler are set against those without it; what it costs beyond noise counts for its turns. A warning from
+sampler are set against those without it; what it surely costs counts for its turns. A warning from
 ``HEAVY_RATIO`` of the step on. From ``blame.HEAVY_OBSERVER_RATIO`` on there is no verdict, unless the
 slowdown is surely larger than what the observer takes.
 

@@ -66,7 +66,7 @@ def test_the_stack_sampler_counts_where_it_is_beyond_noise() -> None:
     comparison = comparison_of(case)
     within = replace(comparison, sampler_ratio=1.2, sampler_low_ratio=0.98)
     assert judge(replace(case, comparison=within))[0] == ()
-    beyond = replace(comparison, sampler_ratio=1.2, sampler_low_ratio=1.1)
+    beyond = replace(comparison, sampler_ratio=1.3, sampler_low_ratio=1.2)
     found = one(judge(replace(case, comparison=beyond))[0], "MSR906")
     assert found.summary.startswith("Observing takes 9.6 %")
 
