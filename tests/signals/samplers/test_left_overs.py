@@ -141,3 +141,14 @@ def test_what_the_root_itself_started_is_none(tmp_path: Path) -> None:
         assert psutil.Process(root.pid).children()[0].pid not in [left.pid for left in found]
     finally:
         root.communicate("\n")
+
+
+def test_before_the_root_has_started_anything_it_has_adopted_nothing(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A child that appears while the processes are looked through is the run itself."""
+    run.crash()
+    finder = _finder(run)
+    monkeypatch.setattr(finder, "_started_by_root", lambda: None)
+    found = [left.pid for left in finder.look()]
+    assert (run.worker in found) == (_adopting(run) == 1)
