@@ -324,6 +324,10 @@ class _Search:
 
     def _collect(self, path: Path, node: Node) -> None:
         document, add = self.document, self.found.tensors.append
+        if isinstance(node, dict) and self._is_flat(node):
+            self.left -= len(node)
+            self.found.tensors.extend((document, (*path, key), value) for key, value in node.items())
+            return
         for below, child in walk(node, path):
             self.left -= 1
             if self.left % _CHECK_EVERY == 0:
@@ -332,6 +336,10 @@ class _Search:
                 return
             if isinstance(child, Tensor):
                 add((document, below, child))
+
+    def _is_flat(self, node: dict[Node, Node]) -> bool:
+        """Whether a dict has nothing but tensors by name, as most state dicts do."""
+        return set(map(type, node)) <= {str} and set(map(type, node.values())) <= {Tensor}
 
     def _holds_states(self, node: Node) -> bool:
         """Whether a container called like a model holds other states, as Composer's ``state`` does."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from operator import sub
 from typing import NamedTuple
 
 from ckpt_doctor.readers.documents import Document, Reading
@@ -60,15 +61,8 @@ def read(reading: Reading) -> Document:
         raise Malformed(f"its header has {length:,} bytes, more than the {_MAX_HEADER_IN_MEMORY:,} allowed")
     header = _parse(source.read(8, length))
     data_bytes = source.size_bytes - 8 - length
-    root: dict[Node, Node] = {}
-    end_of_all = 0
-    for key, (dtype, shape, needed), begin, end in header.entries:
-        size = end - begin
-        if size != needed and (size < 0 or needed is not None):
-            raise _contradiction(key, size, needed)
-        root[key] = Tensor(Storage(key, dtype, None, size), dtype, shape)
-        if end > end_of_all:
-            end_of_all = end
+    root = _tensors(header)
+    end_of_all = max(header.ends, default=0)
     if end_of_all > data_bytes:
         raise Malformed(
             f"it is cut short: its tensors need {end_of_all:,} bytes and {data_bytes:,} are there"
@@ -87,9 +81,24 @@ class _Layout(NamedTuple):
 
 
 class _Header(NamedTuple):
-    entries: Iterable[tuple[str, _Layout, int, int]]
-    """Name, layout, and where the bytes begin and end."""
+    """What stands in the header, by columns."""
+
+    names: Sequence[str]
+    layouts: Sequence[_Layout]
+    begins: Sequence[int]
+    ends: Sequence[int]
     metadata: dict[str, str]
+
+
+def _tensors(header: _Header) -> dict[Node, Node]:
+    """The tensors by name, whose bytes have to be as many as their shapes need."""
+    root: dict[Node, Node] = {}
+    sizes = map(sub, header.ends, header.begins)
+    for name, (dtype, shape, needed), size in zip(header.names, header.layouts, sizes, strict=True):
+        if size != needed and (needed is not None or size < 0):
+            raise _contradiction(name, size, needed)
+        root[name] = Tensor(Storage(name, dtype, None, size), dtype, shape)
+    return root
 
 
 def _parse(raw: bytes) -> _Header:
@@ -120,9 +129,14 @@ def _written_by_the_library(raw: bytes, parse: Callable[..., Node]) -> _Header |
     if sum(map(len, whole)) != len(body) or len(distinct) != len(found) + 1:
         return None
     layouts = {kind: _layout(kind, parse(f"{{{kind}}}")) for kind in set(kinds)}
-    entries = zip(names, map(layouts.__getitem__, kinds), map(int, begins), map(int, ends), strict=True)
     metadata = parse(start[1], object_pairs_hook=_no_duplicates) if start[1] else {}
-    return _Header(entries, _texts(metadata))
+    return _Header(
+        names,
+        [layouts[kind] for kind in kinds],
+        list(map(int, begins)),
+        list(map(int, ends)),
+        _texts(metadata),
+    )
 
 
 def _written_by_others(raw: bytes, parse: Callable[..., Node]) -> _Header:
@@ -130,8 +144,13 @@ def _written_by_others(raw: bytes, parse: Callable[..., Node]) -> _Header:
     if not isinstance(header, dict) or len(header) > MAX_ENTRIES:
         raise Malformed("its header is no table of tensors")
     metadata = header.pop("__metadata__", {})
-    entries = [(key, _layout(key, entry), *_offsets(key, entry)) for key, entry in header.items()]
-    return _Header(entries, _texts(metadata))
+    layouts, begins, ends = [], [], []
+    for key, entry in header.items():
+        layouts.append(_layout(key, entry))
+        begin, end = _offsets(key, entry)
+        begins.append(begin)
+        ends.append(end)
+    return _Header(list(header), layouts, begins, ends, _texts(metadata))
 
 
 def _no_duplicates(pairs: list[tuple[str, Node]]) -> dict[str, Node]:
