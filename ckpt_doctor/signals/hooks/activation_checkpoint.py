@@ -7,6 +7,7 @@ from time import perf_counter
 from types import ModuleType
 from typing import Any
 
+from ckpt_doctor.signals.clock import COMPILE
 from ckpt_doctor.signals.contract import Recorder, Signal
 from ckpt_doctor.signals.tally import Tally
 
@@ -56,12 +57,12 @@ class _Stopwatch:
 
 
 def _count_calls(recorder: Recorder, module: ModuleType, tally: Tally) -> None:
-    """Count what is made or called once a checkpoint, in forward, where gradients are wanted."""
+    """Count what is made or called once a checkpoint, where gradients are wanted and nothing is compiled."""
     wanted = module.torch.is_grad_enabled
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*args: Any, **kwargs: Any) -> Any:
-            if wanted():
+            if wanted() and not recorder.inside(COMPILE):
                 tally.add(CALLS)
             return original(*args, **kwargs)
 

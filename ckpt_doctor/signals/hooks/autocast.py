@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from ckpt_doctor.signals.clock import BACKWARD
+from ckpt_doctor.signals.clock import BACKWARD, COMPILE
 from ckpt_doctor.signals.contract import Recorder, Signal
 from ckpt_doctor.signals.tally import Tally
 
@@ -21,7 +21,8 @@ def install(recorder: Recorder, module: ModuleType) -> None:
     """Wrap the entry of ``torch.autocast``, which its older names lead to as well.
 
     Dynamo knows the class and does not trace the method. Regions without gradients belong to a
-    validation, those inside backward to activations that are computed again.
+    validation, those inside backward to activations that are computed again, those inside a compilation
+    to nothing that runs.
     """
     torch = module.torch
     names = {torch.bfloat16: SIGNALS[0].name, torch.float16: SIGNALS[1].name}
@@ -30,7 +31,8 @@ def install(recorder: Recorder, module: ModuleType) -> None:
     def make(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def enter(region: Any) -> Any:
             name = names.get(region.fast_dtype) if region._enabled else None
-            if name is not None and torch.is_grad_enabled() and not recorder.inside(BACKWARD):
+            elsewhere = recorder.inside(BACKWARD) or recorder.inside(COMPILE)
+            if name is not None and torch.is_grad_enabled() and not elsewhere:
                 tally.add(name)
             return original(region)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from ckpt_doctor.signals.clock import BACKWARD, REST
+from ckpt_doctor.signals.clock import BACKWARD, COMPILE, REST
 from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (
@@ -19,12 +19,15 @@ NEEDS = ("torch.autograd",)
 def install(recorder: Recorder, module: ModuleType) -> None:
     """Wrap ``torch.autograd.backward`` (which ``Tensor.backward`` calls) and ``grad``."""
     inside = False
-    """Autograd may call itself (checkpointing, double backward): the outermost call is the pass."""
+    """Autograd may call itself (checkpointing, double backward): the outermost call is the pass.
+
+    What a compiler traces is no pass at all.
+    """
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*args: Any, **kwargs: Any) -> Any:
             nonlocal inside
-            if inside or not recorder.in_training_thread():
+            if inside or recorder.inside(COMPILE) or not recorder.in_training_thread():
                 return original(*args, **kwargs)
             inside = True
             recorder.count("backwards")

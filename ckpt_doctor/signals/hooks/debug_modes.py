@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from ckpt_doctor.signals.clock import BACKWARD
+from ckpt_doctor.signals.clock import BACKWARD, COMPILE
 from ckpt_doctor.signals.contract import Recorder, Signal
 from ckpt_doctor.signals.tally import Tally
 
@@ -23,14 +23,15 @@ RETAIN_GRAPH = {"backward": 2, "grad": 3}
 
 
 def install(recorder: Recorder, module: ModuleType) -> None:
-    """Wrap autograd's two entry points; passes inside a pass belong to it."""
+    """Wrap autograd's two entry points; passes inside a pass, or inside a compilation, are no passes."""
     tally = Tally(ANOMALY, PROFILED, RETAINED)
     anomaly, profiled = module.torch.is_anomaly_enabled, module._profiler_enabled
 
     def make(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def make_one(original: Callable[..., Any]) -> Callable[..., Any]:
             def asked(*args: Any, **kwargs: Any) -> Any:
-                if not recorder.inside(BACKWARD) and recorder.in_training_thread():
+                nested = recorder.inside(BACKWARD) or recorder.inside(COMPILE)
+                if not nested and recorder.in_training_thread():
                     if anomaly():
                         tally.add(ANOMALY)
                     if profiled():

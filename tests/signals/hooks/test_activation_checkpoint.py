@@ -120,4 +120,4 @@ def test_compiled_checkpoints_break_no_graph(train: Train) -> None:
     assert recorded.process.returncode == 0, recorded.process.stderr
     assert recorded.process.stdout.split() == ["0", "1"]
     assert [count for count in recorded.counts("compiles") if count] == [2]
-    assert recorded.counts("activation_checkpoints")[1:] == [0] * 5
+    assert recorded.counts("activation_checkpoints") == [0] * 6

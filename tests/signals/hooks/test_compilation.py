@@ -63,6 +63,7 @@ def test_backward_is_compiled_when_it_first_runs(train: Train) -> None:
     compilations = [(event.step, event.fields["trigger"]) for event in recorded.events("compile")]
     assert compilations == [(0, "dynamo"), (0, "lazy_backward"), (3, "dynamo"), (3, "lazy_backward")]
     assert recorded.counts("compiles") == [2, 0, 0, 2, 0, 0]
+    assert recorded.counts("backwards") == [1] * 6
     check_parts(recorded.steps)
 
 
