@@ -22,8 +22,8 @@ from ckpt_doctor.facts.report import (
     Verdict,
 )
 
-MAX_BYTES = 100_000_000
-"""Longer files are no reports."""
+MAX_BYTES = 8_000_000
+"""Longer files are no reports: a trace of gigabytes may begin with a brace, too."""
 
 Json = dict[str, Any]
 
@@ -63,6 +63,8 @@ def _document(path: str) -> Json | None:
             if file.read(1) != b"{":
                 return None
             text = b"{" + file.read(MAX_BYTES)
+        if len(text) > MAX_BYTES:
+            return None
         value = json.loads(text)
     except (OSError, ValueError, RecursionError):
         return None
