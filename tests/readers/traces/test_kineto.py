@@ -288,12 +288,13 @@ def test_real_parts_add_up(path: Path) -> None:
 
 WATCHED = """
 import sys
-from ckpt_doctor.readers.runs import read_runs
+from ckpt_doctor import doctor
+from ckpt_doctor.facts.policy import Policy
 
 told = []
-runs = read_runs(sys.argv[1], sys.argv[1], progress=lambda message, ratio: told.append(ratio))
+report = doctor.compare(sys.argv[1], sys.argv[1], Policy(), progress=lambda message, ratio: told.append(ratio))
 peak_kb = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
-print(len(runs[0].ranks[0].steps), peak_kb, len(told), told == sorted(told), told[-1])
+print(len(report.comparison.after.rank.steps), peak_kb, len(told), told == sorted(told), told[-1])
 """
 
 
