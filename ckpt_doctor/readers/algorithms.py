@@ -2,7 +2,7 @@
 
 A state dict does not record its optimizer's class: the names of the state and of the group options
 give it away. Sources: ``torch/optim/*.py`` of PyTorch 2.0 to 2.14; the optimizers of transformers,
-timm, apex, bitsandbytes, torchao, lion-pytorch, schedulefree, prodigyopt and pytorch_optimizer.
+timm, apex, Megatron, bitsandbytes, torchao, lion-pytorch, schedulefree, prodigyopt and pytorch_optimizer.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
     _algorithm("Muon with Adam", "momentum_buffer exp_avg exp_avg_sq", marks="use_muon"),
     _algorithm("Adam/AdamW", "exp_avg exp_avg_sq max_exp_avg_sq", marks="betas amsgrad"),
     _algorithm("Adam-like", "exp_avg exp_avg_sq", marks="betas"),
+    _algorithm("Adam with master weights", "exp_avg exp_avg_sq fp32_param master_param param"),
     _algorithm("Adamax", "exp_avg exp_inf", marks="betas"),
     _algorithm("NAdam", "exp_avg exp_avg_sq", scalars="step mu_product", marks="momentum_decay"),
     _algorithm("RMSprop", "square_avg momentum_buffer grad_avg", marks="alpha centered"),

@@ -22,7 +22,7 @@ from ckpt_doctor.readers.folders import Choice, choose, without
 from ckpt_doctor.readers.formats import decode_file, recognise
 from ckpt_doctor.readers.globals import executable
 from ckpt_doctor.readers.layout import layout_of
-from ckpt_doctor.readers.limits import Budget, Malformed, Unrecognised, Unrelated
+from ckpt_doctor.readers.limits import Budget, Foreign, Malformed, Unrecognised, Unrelated
 from ckpt_doctor.readers.optimizers import account_all
 from ckpt_doctor.readers.presence import States
 from ckpt_doctor.readers.shards import absent_shards
@@ -40,6 +40,8 @@ _CHECKPOINT_NAME = (
     r"(pytorch_model|adapter_model|optimizer|scheduler|sampler|training_args|dl_state_dict).*\.bin"
 )
 """A file of such a name that is in no known format is damaged; another is none of ours."""
+_ONE_PARAMETER = r"(.*/)?zero/[^/]+/\w+\.pt"
+"""DeepSpeed's universal checkpoints: a file for each slot of each parameter, which its name tells."""
 _PREFIXES = ("_orig_mod.", "module.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.")
 
 
@@ -151,9 +153,10 @@ def _open_folder(store: Store, choice: Choice, budget: Budget, meter: Meter) -> 
     store.expect(path, (name for name in files if not name.endswith(PAYLOAD_SUFFIX)), meter)
     documents: dict[str, Document] = {}
     damaged: dict[str, str] = {}
+    foreign: list[str] = []
     payload: set[str] = set()
     for name in files:
-        if name in payload or name.endswith(PAYLOAD_SUFFIX):
+        if name in payload or name.endswith(PAYLOAD_SUFFIX) or re.fullmatch(_ONE_PARAMETER, name):
             continue
         if len(documents) >= _MAX_DOCUMENTS:
             damaged[name] = f"the folder has more than {_MAX_DOCUMENTS} checkpoint files"
@@ -165,9 +168,11 @@ def _open_folder(store: Store, choice: Choice, budget: Budget, meter: Meter) -> 
             budget.check_time()
             if _is_damaged(name, error):
                 damaged[clean(name)] = error.why
+            elif isinstance(error, Foreign):
+                foreign.append(f"{clean(name)}: {error.why}")
     bundle = Bundle(path, True, documents, files, damaged)
     if not bundle.lacks_metadata and all(d.format in SIDE_FORMATS for d in documents.values()):
-        raise Malformed("no file in it is a checkpoint", next(iter(damaged.values()), None))
+        raise Malformed("no file in it is a checkpoint", next(iter((*damaged.values(), *foreign)), None))
     return bundle
 
 

@@ -52,6 +52,10 @@ class Unrelated(Unrecognised):
     """The file is in order and no checkpoint: it may well lie beside one."""
 
 
+class Foreign(Unrecognised):
+    """The file is of another kind, and the reason says which."""
+
+
 class Budget:
     """What is left to spend on one checkpoint."""
 

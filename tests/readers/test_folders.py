@@ -58,6 +58,14 @@ def test_pointers_are_followed(tmp_path: Path) -> None:
     assert choose(LocalStore(), str(tmp_path)).path == str(tmp_path / "model_0000004.pth")
 
 
+@pytest.mark.parametrize("folder", ["iter_0000010", "global_step_10"])
+def test_pointers_that_give_a_number(tmp_path: Path, folder: str) -> None:
+    """Megatron and verl write the number alone; a later folder may be an interrupted save."""
+    make(tmp_path, f"{folder}/a.pt", f"{folder.replace('10', '20')}/a.pt")
+    (tmp_path / "latest_checkpointed_iteration.txt").write_text("10")
+    assert choose(LocalStore(), str(tmp_path)).path == str(tmp_path / folder)
+
+
 def test_deepspeed_tag_decides_among_tags(tmp_path: Path) -> None:
     """Other tags than the one that ``latest`` names are skipped."""
     make(tmp_path, "global_step2/a.pt", "global_step4/a.pt", "zero_to_fp32.py")

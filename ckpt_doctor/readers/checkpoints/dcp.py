@@ -8,6 +8,7 @@ ones first, up to a limit. Source: ``torch/distributed/checkpoint/{metadata,file
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator
 
 from ckpt_doctor.readers.checkpoints import torch_zip
@@ -25,6 +26,10 @@ ORDER = 55
 _MARK = b"torch.distributed.checkpoint.metadata"
 _MAX_SLICES = 600
 _MAX_SLICE_BYTES = 1 << 20
+_MEGATRON = (
+    r"((?:chained_\d+\.)?optimizer)\."
+    r"(?:state\.(exp_avg|exp_avg_sq|momentum_buffer|fp32_param|param)\.(.+)|(distributed\..+))"
+)
 _UNREAD = Global("torch.distributed.checkpoint", "value that was not read")
 
 
@@ -95,12 +100,19 @@ def _telling_first(described: dict[Node, Node]) -> Iterator[str]:
 
 
 def _path(name: str, plans: Node) -> tuple[str | int, ...]:
-    """Keys that lead to a value: the planner's, with torchtitan's flat optimizer names taken apart."""
+    """Keys that lead to a value: the planner's, with flat names of optimizer state taken apart.
+
+    torchtitan puts the slot (``exp_avg``) behind the parameter's name, Megatron before it.
+    """
     plan = plans.get(name) if isinstance(plans, dict) else None
     if not isinstance(plan, tuple) or not plan or not all(isinstance(step, (str, int)) for step in plan):
         plan = (name,)
     last = plan[-1]
     if isinstance(last, str):
+        of_megatron = re.fullmatch(_MEGATRON, last)
+        if of_megatron is not None:
+            optimizer, slot, parameter, rest = of_megatron.groups()
+            return (*plan[:-1], optimizer, *(("state", parameter, slot) if slot else (rest,)))
         for part in ("state", "param_groups"):
             if last.startswith(f"{part}."):
                 parameter, _, key = last[len(part) + 1 :].rpartition(".")

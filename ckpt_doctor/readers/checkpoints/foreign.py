@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ckpt_doctor.readers.documents import Document, Reading
-from ckpt_doctor.readers.limits import Unrecognised
+from ckpt_doctor.readers.limits import Foreign
 
 NAME = "foreign"
 ORDER = 80
@@ -42,7 +42,7 @@ _INTERRUPTED = "an interrupted save or copy leaves such a file: take an earlier 
 _OTHER = "inspect reads PyTorch training checkpoints"
 
 _TENSORFLOW = _Kind("a part of a TensorFlow checkpoint", _OTHER, _is_tensorflow)
-_TENSORFLOW_NAME = re.compile(r"\.(index|data-\d{5}-of-\d{5})$")
+_TENSORFLOW_NAME = r"\.(index|data-\d{5}-of-\d{5})$"
 """Its data files are nothing but tensors, and the first key of an index may be any."""
 
 _KINDS: tuple[_Kind, ...] = (
@@ -57,6 +57,7 @@ _KINDS: tuple[_Kind, ...] = (
     _Kind("a GGUF model, for inference with llama.cpp", _OTHER, _starts(b"GGUF")),
     _Kind("a GGML model, for inference with llama.cpp", _OTHER, _starts(b"ggml", b"lmgg", b"tjgg", b"fmgg")),
     _Kind("an HDF5 file, as Keras writes them", _OTHER, _starts(b"\x89HDF\r\n")),
+    _Kind("a part of an Orbax checkpoint (JAX)", _OTHER, _starts(b"\x0c\xdb\x3a\x2a")),
     _Kind("a numpy array file", _OTHER, _starts(b"\x93NUMPY")),
     _Kind("an SQLite database", _OTHER, _starts(b"SQLite format 3\0")),
     _Kind("an ONNX model, for inference", _OTHER, _is_onnx),
@@ -76,15 +77,15 @@ def read(reading: Reading) -> Document:
     """Decline it.
 
     Raises:
-        Unrecognised: Always, saying what the file is.
+        Foreign: Always, saying what the file is.
     """
     kind = _kind(reading)
     assert kind is not None
-    raise Unrecognised(f"it is {kind.what}", kind.hint)
+    raise Foreign(f"it is {kind.what}", kind.hint)
 
 
 def _kind(reading: Reading) -> _Kind | None:
     known = next((kind for kind in _KINDS if kind.matches(reading.head)), None)
-    if known is None and _TENSORFLOW_NAME.search(reading.called):
+    if known is None and re.search(_TENSORFLOW_NAME, reading.called):
         return _TENSORFLOW
     return known

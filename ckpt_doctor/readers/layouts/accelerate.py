@@ -11,15 +11,16 @@ import re
 
 from ckpt_doctor.facts.states import StateKind
 from ckpt_doctor.readers.documents import Bundle
-from ckpt_doctor.readers.presence import States, Words, judge
+from ckpt_doctor.readers.presence import States, Words, judge, present
 from ckpt_doctor.readers.survey import Find, Survey
 from ckpt_doctor.readers.text import clean
 
 NAME = "accelerate"
 
-_RANDOM = re.compile(r"random_states_\d+\.pkl")
-_LOADER = re.compile(r"dl_state_dict(_\d+)?\.bin")
-_NUMBERED = re.compile(r"checkpoint-\d+")
+_RANDOM = r"random_states_\d+\.pkl"
+_LOADER = r"dl_state_dict(_\d+)?\.bin"
+_AVERAGED = r"[^/]+_ema/.+\.(safetensors|bin)$"
+_NUMBERED = r"checkpoint-\d+"
 _REGISTER = "accelerator.register_for_checkpointing(obj) for an object with state_dict that holds it"
 _STATEFUL = "DataLoaderConfiguration(use_stateful_dataloader=True) with torchdata 0.8 or newer"
 _SEEDABLE = "DataLoaderConfiguration(use_seedable_sampler=True)"
@@ -44,22 +45,27 @@ WORDS = Words(
 
 def claims(bundle: Bundle) -> int:
     """The generator states that save_state writes for each process."""
-    return 20 if any(_RANDOM.fullmatch(name) for name in bundle.files) else 0
+    return 20 if any(re.fullmatch(_RANDOM, name) for name in bundle.files) else 0
 
 
 def states(bundle: Bundle, found: Survey) -> States:
     """What the survey found, less the counter of accumulation.
 
-    Scripts of diffusers keep the step in the name of the folder alone.
+    Scripts of diffusers keep the step in the name of the folder alone, and averaged weights in a folder
+    beside that of the live ones.
     """
     words = WORDS
-    if any(_LOADER.fullmatch(name) for name in bundle.files):
+    if any(re.fullmatch(_LOADER, name) for name in bundle.files):
         words = _with(words, StateKind.SAMPLER_RNG, f"{_SEEDABLE}, and loader.set_epoch(epoch) on resume")
     name = posixpath.basename(bundle.path.replace("\\", "/").rstrip("/"))
-    if _NUMBERED.fullmatch(name):
+    if re.fullmatch(_NUMBERED, name):
         derived = {StateKind.STEP: f"scripts read it from the folder's name, {clean(name)}"}
         words = words._replace(derived=derived)
-    return judge(bundle, found, words, is_decoy=_is_accumulation)
+    judged = judge(bundle, found, words, is_decoy=_is_accumulation)
+    averaged = next((name for name in bundle.documents if re.match(_AVERAGED, name)), None)
+    if averaged is not None:
+        judged[StateKind.EMA] = present(clean(averaged))
+    return judged
 
 
 def _with(words: Words, kind: StateKind, remedy: str) -> Words:
@@ -68,4 +74,4 @@ def _with(words: Words, kind: StateKind, remedy: str) -> Words:
 
 
 def _is_accumulation(find: Find) -> bool:
-    return find.kind is StateKind.STEP and _RANDOM.fullmatch(find.document.name) is not None
+    return find.kind is StateKind.STEP and re.fullmatch(_RANDOM, find.document.name) is not None

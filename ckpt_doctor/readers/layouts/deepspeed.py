@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 
-from ckpt_doctor.facts.states import StateKind
+from ckpt_doctor.facts.states import PresenceStatus, StateKind
 from ckpt_doctor.readers.documents import Bundle
-from ckpt_doctor.readers.presence import States, Words, judge
+from ckpt_doctor.readers.presence import States, Words, judge, present
 from ckpt_doctor.readers.survey import Find, Survey
+from ckpt_doctor.readers.text import clean
 
 NAME = "deepspeed"
 
@@ -21,7 +22,7 @@ _LOADER = (
     "save StatefulDataLoader.state_dict() of each rank in a file of its own beside the tag folder "
     "(client_state reaches one file only); the curriculum data_sampler of DeepSpeed is kept by itself"
 )
-_STATES = re.compile(r"_(model|optim)_states\.pt$|(^|/)zero/.+/fp32\.pt$")
+_STATES = r"_(model|optim)_states\.pt$|(^|/)zero/.+/fp32\.pt$"
 WORDS = Words(
     remedies={
         StateKind.TORCH_RNG: _OWN,
@@ -47,12 +48,17 @@ WORDS = Words(
 
 def claims(bundle: Bundle) -> int:
     """Its files of model or optimizer states."""
-    return 25 if any(_STATES.search(name) for name in bundle.files) else 0
+    return 25 if any(re.search(_STATES, name) for name in bundle.files) else 0
 
 
 def states(bundle: Bundle, found: Survey) -> States:
     """What the survey found, with the remedies of this framework."""
-    return judge(bundle, found, WORDS, is_decoy=_is_decoy)
+    judged = judge(bundle, found, WORDS, is_decoy=_is_decoy)
+    for kind, slot in ((StateKind.MODEL, "fp32"), (StateKind.OPTIMIZER, "exp_avg")):
+        name = next((name for name in bundle.files if re.search(rf"(^|/)zero/.+/{slot}\.pt$", name)), None)
+        if name is not None and judged[kind].status is not PresenceStatus.PRESENT:
+            judged[kind] = present(clean(name), why="one folder for each parameter (universal checkpoint)")
+    return judged
 
 
 def _is_decoy(find: Find) -> bool:

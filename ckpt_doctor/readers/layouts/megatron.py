@@ -29,6 +29,7 @@ WORDS = Words(
         StateKind.SAMPLER_EPOCH: "the order is computed from the seed and the consumed samples",
         StateKind.SAMPLER_RNG: "the order is computed from the seed and the consumed samples",
         StateKind.EPOCH: "Megatron counts samples, not epochs",
+        StateKind.DATALOADER_POSITION: "the sampler starts at args.consumed_train_samples",
     },
 )
 

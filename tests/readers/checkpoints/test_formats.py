@@ -379,6 +379,7 @@ def test_torchscript_is_named(tmp_path: Path) -> None:
         (b"\x93NUMPY\x01\0", "numpy"),
         (b"\0" * 64, "zero bytes"),
         (b"\x08\x08\x12\x07pytorch", "ONNX"),
+        (b"\x0c\xdb\x3a\x2a" + b"\0" * 40, "Orbax"),
     ],
 )
 def test_other_files_are_named(tmp_path: Path, head: bytes, words: str) -> None:
@@ -387,3 +388,11 @@ def test_other_files_are_named(tmp_path: Path, head: bytes, words: str) -> None:
     path.write_bytes(head)
     with pytest.raises(CheckpointError, match=words):
         read_checkpoint(str(path))
+
+
+def test_a_folder_of_another_kind_is_named(tmp_path: Path) -> None:
+    """Where a folder holds no checkpoint, what it holds instead is told."""
+    (tmp_path / "manifest.ocdbt").write_bytes(b"\x0c\xdb\x3a\x2a" + b"\0" * 40)
+    with pytest.raises(CheckpointError, match="no file in it is a checkpoint") as caught:
+        read_checkpoint(str(tmp_path))
+    assert caught.value.hint == "manifest.ocdbt: it is a part of an Orbax checkpoint (JAX)"

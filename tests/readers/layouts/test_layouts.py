@@ -464,6 +464,67 @@ def test_a_trainer_folder_of_deepspeed(tmp_path: Path) -> None:
     assert facts.states[POSITION].detail is PresenceDetail.DERIVED
 
 
+def test_megatron_without_common_state(tmp_path: Path) -> None:
+    """The distributed optimizer's slots stand before the parameters' names, with a master copy among them."""
+    slots = ("exp_avg", "exp_avg_sq", "fp32_param")
+    state = {"decoder.w": torch.zeros(2, 2)}
+    state |= {f"chained_0.optimizer.state.{slot}.decoder.w": torch.zeros(2, 2) for slot in slots}
+    dcp.save(state, checkpoint_id=tmp_path, no_dist=True)
+    (tmp_path / "metadata.json").write_text(json.dumps({"sharded_backend": "torch_dist"}))
+    facts = read_checkpoint(str(tmp_path))
+    assert facts.layout == "megatron"
+    assert facts.states[StateKind.MODEL].status is PresenceStatus.PRESENT
+    assert facts.states[StateKind.OPTIMIZER].where == ".metadata: chained_0.optimizer"
+    assert facts.states[POSITION].detail is PresenceDetail.DERIVED
+    assert [optimizer.bloat_ratio for optimizer in facts.optimizers] == [pytest.approx(1.0)]
+
+
+def test_megatron_in_zarr(tmp_path: Path) -> None:
+    """Of arrays in a format that is not read nothing is claimed."""
+    torch.save({"iteration": 10}, tmp_path / "common.pt")
+    (tmp_path / "metadata.json").write_text(json.dumps({"sharded_backend": "zarr"}))
+    states = read_checkpoint(str(tmp_path)).states
+    assert states[StateKind.STEP].status is PresenceStatus.PRESENT
+    assert states[StateKind.OPTIMIZER].status is PresenceStatus.UNKNOWN
+
+
+def test_diffusers(tmp_path: Path) -> None:
+    """The folder of the average lies beside that of the live weights."""
+    folder = tmp_path / "checkpoint-500"
+    for name in ("unet", "unet_ema"):
+        (folder / name).mkdir(parents=True)
+        save_file(weights(), folder / name / "diffusion_pytorch_model.safetensors")
+    torch.save({"step": 0, "torch_manual_seed": torch.get_rng_state()}, folder / "random_states_0.pkl")
+    states = read_checkpoint(str(tmp_path)).states
+    assert states[StateKind.EMA].where == "unet_ema/diffusion_pytorch_model.safetensors"
+    assert states[StateKind.MODEL].status is PresenceStatus.PRESENT
+
+
+def test_universal_checkpoint_of_deepspeed(tmp_path: Path) -> None:
+    """A folder for each parameter is told by its names, however many there are."""
+    tag = tmp_path / "global_step4_universal"
+    for number in range(200):
+        (tag / "zero" / f"layers.{number}.weight").mkdir(parents=True)
+        for slot in ("fp32", "exp_avg", "exp_avg_sq"):
+            (tag / "zero" / f"layers.{number}.weight" / f"{slot}.pt").touch()
+    torch.save(
+        {"module": weights(), "optimizer": None, "global_steps": 4}, tag / "mp_rank_00_model_states.pt"
+    )
+    (tmp_path / "latest_universal").write_text(tag.name)
+    facts = read_checkpoint(str(tmp_path))
+    present = {kind.value for kind, p in facts.states.items() if p.status is PresenceStatus.PRESENT}
+    assert facts.layout == "deepspeed"
+    assert present == {"model", "optimizer", "step"}
+    assert not facts.missing_parts
+
+
+def test_one_checkpoint_in_a_folder(tmp_path: Path) -> None:
+    """A framework's file is known as well where its folder was named, with other things beside it."""
+    torch.save(FILES["nanogpt"](), tmp_path / "ckpt.pt")
+    (tmp_path / "notes.txt").write_text("hello")
+    assert read_checkpoint(str(tmp_path)).layout == "nanogpt"
+
+
 def test_torchtitan(tmp_path: Path) -> None:
     """Weights at the top level of a DCP folder, beside flat names of an optimizer."""
     adam = optimizer()
