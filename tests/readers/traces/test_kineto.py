@@ -292,7 +292,8 @@ from ckpt_doctor import doctor
 from ckpt_doctor.facts.policy import Policy
 
 told = []
-report = doctor.compare(sys.argv[1], sys.argv[1], Policy(), progress=lambda message, ratio: told.append(ratio))
+path = sys.argv[1]
+report = doctor.compare(path, path, Policy(), progress=lambda message, ratio: told.append(ratio))
 peak_kb = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(len(report.comparison.after.rank.steps), peak_kb, len(told), told == sorted(told), told[-1])
 """
