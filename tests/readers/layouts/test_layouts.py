@@ -185,6 +185,16 @@ def _skorch(folder: Path) -> None:
     (folder / "history.json").write_text(json.dumps([{"epoch": 1, "batches": []}]))
 
 
+def _torchsnapshot(folder: Path) -> None:
+    manifest = {
+        f"0/app/model/{name}": {"type": "Tensor", "dtype": "torch.float32", "shape": list(value.shape)}
+        for name, value in weights().items()
+    }
+    counter = {"0/app/progress/step": {"type": "int", "serialized_value": "4", "readable": "4"}}
+    metadata = {"version": "0.1.0", "world_size": 1, "manifest": {**manifest, **counter}}
+    (folder / ".snapshot_metadata").write_text(json.dumps(metadata))
+
+
 FOLDERS: dict[str, Callable[[Path], None]] = {
     "hf_trainer": _hf_trainer,
     "accelerate": _accelerate,
@@ -199,6 +209,7 @@ FOLDERS: dict[str, Callable[[Path], None]] = {
     "verl": _verl,
     "speechbrain": _speechbrain,
     "skorch": _skorch,
+    "torchsnapshot": _torchsnapshot,
     "resume_manager": _resume_manager,
     "dcp": _distributed,
     "accelerate, stateful": _counting_accelerate,
@@ -349,6 +360,7 @@ PRESENT = {
     "fairseq": "model optimizer scheduler step epoch sampler_epoch dataloader_position",
     "espnet": "model optimizer epoch",
     "skorch": "model optimizer epoch",
+    "torchsnapshot": "model step",
     "resume_manager": "model optimizer step epoch torch_rng sampler_epoch sampler_rng dataloader_position "
     "compile_cache",
     "vits": "model optimizer epoch",
