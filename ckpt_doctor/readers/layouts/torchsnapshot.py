@@ -24,8 +24,8 @@ WORDS = Words(
         StateKind.STEP: _COUNTER,
         StateKind.EPOCH: _COUNTER,
         StateKind.SAMPLER_EPOCH: _COUNTER,
-        StateKind.DATALOADER_POSITION: "add torchdata's StatefulDataLoader to the app_state of Snapshot.take: "
-        "what is not replicated is kept of each rank",
+        StateKind.DATALOADER_POSITION: "add torchdata's StatefulDataLoader to the app_state of "
+        "Snapshot.take: what is not replicated is kept of each rank",
         StateKind.TORCH_RNG: "add torchsnapshot.RNGState() to the app_state of Snapshot.take",
         StateKind.CUDA_RNG: _COUNTER,
         StateKind.NUMPY_RNG: _COUNTER,
