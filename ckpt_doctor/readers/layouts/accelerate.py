@@ -41,6 +41,11 @@ WORDS = Words(
         StateKind.EPOCH: "save_state keeps no epoch",
     },
 )
+STATEFUL_REMEDIES = {
+    StateKind.SAMPLER_EPOCH: "loader.set_epoch(epoch) with the epoch registered",
+    StateKind.SAMPLER_RNG: f"{_SEEDABLE}, and loader.set_epoch(epoch) on resume",
+}
+"""Where the stateful loader is in use already: it counts, but keeps no order of a shuffled dataset."""
 
 
 def claims(bundle: Bundle) -> int:
@@ -56,7 +61,7 @@ def states(bundle: Bundle, found: Survey) -> States:
     """
     words = WORDS
     if any(re.fullmatch(_LOADER, name) for name in bundle.files):
-        words = _with(words, StateKind.SAMPLER_RNG, f"{_SEEDABLE}, and loader.set_epoch(epoch) on resume")
+        words = words._replace(remedies={**words.remedies, **STATEFUL_REMEDIES})
     name = posixpath.basename(bundle.path.replace("\\", "/").rstrip("/"))
     if re.fullmatch(_NUMBERED, name):
         derived = {StateKind.STEP: f"scripts read it from the folder's name, {clean(name)}"}
@@ -66,11 +71,6 @@ def states(bundle: Bundle, found: Survey) -> States:
     if averaged is not None:
         judged[StateKind.EMA] = present(clean(averaged))
     return judged
-
-
-def _with(words: Words, kind: StateKind, remedy: str) -> Words:
-    """The same words but for one remedy: the stateful loader is in use already."""
-    return words._replace(remedies={**words.remedies, kind: remedy})
 
 
 def _is_accumulation(find: Find) -> bool:

@@ -25,6 +25,7 @@ _SHARDED = (
 _FEW = 32
 """A flat parameter stands for all of its module: there are few."""
 _OWN = "in a file of its own for each rank, or with torch.distributed.checkpoint under one key for each"
+_RNG = f"save the generators' states (torch, CUDA, numpy, Python) {_OWN}"
 _EPOCH = "save the epoch and call DistributedSampler.set_epoch(epoch) on every rank: it makes the order"
 WORDS = Words(
     remedies={
@@ -33,10 +34,10 @@ WORDS = Words(
         StateKind.DATALOADER_POSITION: f"save StatefulDataLoader.state_dict() (torchdata) {_OWN}",
         StateKind.SAMPLER_EPOCH: _EPOCH,
         StateKind.SAMPLER_RNG: _EPOCH,
-        StateKind.TORCH_RNG: f"save torch.get_rng_state() {_OWN}",
-        StateKind.CUDA_RNG: f"save torch.cuda.get_rng_state() {_OWN}",
-        StateKind.NUMPY_RNG: f"save numpy.random.get_state() {_OWN}",
-        StateKind.PYTHON_RNG: f"save random.getstate() {_OWN}",
+        StateKind.TORCH_RNG: _RNG,
+        StateKind.CUDA_RNG: _RNG,
+        StateKind.NUMPY_RNG: _RNG,
+        StateKind.PYTHON_RNG: _RNG,
     }
 )
 
