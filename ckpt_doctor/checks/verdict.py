@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 UNEXPLAINED = ("DAT209", "CMP319")
 """Rules that say that the cause is not established."""
+CLOSE_RATIO = 0.5
+"""The part of the larger share from which on two shares are about as large."""
 HEAP = "CMP317"
 """The rule about what identical processes differ in."""
 
@@ -76,13 +78,22 @@ def _slower(comparison: Comparison, causes: Sequence[Finding]) -> Verdict:
     more = f", and {len(causes) - 1} more" if len(causes) > 1 else ""
     return Verdict(
         status=Status.SLOWER,
-        side=first.side,
+        side=_side(comparison, causes),
         cause=first.code,
         confidence=first.confidence,
         sentence=f"The resumed run is {_times(comparison)} slower ({_steps(comparison)}): {told}, {cost} "
         f"per step{more}{_proof(first)}.",
         next_step=first.remedy if first.code in UNEXPLAINED else None,
     )
+
+
+def _side(comparison: Comparison, causes: Sequence[Finding]) -> Side:
+    """The side of the largest cause; of two that only a trace's clock tells, the far larger one's or none."""
+    first, second = causes[0], causes[1] if len(causes) > 1 else None
+    if RECORDING not in comparison.not_measured or first.code not in UNEXPLAINED or second is None:
+        return first.side
+    close = (second.share_ratio or 0.0) >= CLOSE_RATIO * (first.share_ratio or 0.0)
+    return Side.NOT_ESTABLISHED if close and second.side is not first.side else first.side
 
 
 def _slower_start(comparison: Comparison, causes: Sequence[Finding]) -> Verdict:

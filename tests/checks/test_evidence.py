@@ -141,6 +141,17 @@ def test_what_is_proved_comes_before_what_only_the_clock_shows() -> None:
     assert decide(case, findings).cause == "WRK501"
 
 
+@pytest.mark.parametrize(("forward", "side"), [(0.004, Side.DATA), (0.009, Side.NOT_ESTABLISHED)])
+def test_two_sides_that_only_the_clock_shows(forward: float, side: Side) -> None:
+    """Where nearly as much lies elsewhere, the larger part does not establish a side."""
+    parts = {"data_wait": 0.011, "forward": forward}
+    after = evidence(
+        0.01 + 0.01 + forward - 0.003, *TRACED, arm="after", parts=parts, counters={"operator_s": forward}
+    )
+    found = verdict_of(make_case(evidence(0.01, *TRACED), after))
+    assert (found.status, found.cause, found.side) == (Status.SLOWER, "DAT209", side)
+
+
 def test_sources() -> None:
     """Evidence names the trace as its source, not an agent that was not there."""
     after = evidence(0.02, *TRACED, arm="after", parts={"data_wait": 0.011})

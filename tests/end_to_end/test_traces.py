@@ -114,7 +114,8 @@ def test_faulty(case: Traced, tmp_path: Path) -> None:
     """A fault is found on its side, or not at all."""
     report = compared(case, tmp_path)
     if report.verdict.status is Status.SLOWER:
-        assert report.verdict.side is case.side, report.verdict
+        # Workers that start also take the cores from the steps that follow.
+        assert report.verdict.side in (case.side, Side.NOT_ESTABLISHED), report.verdict
     else:
         assert report.verdict.status is Status.INCONCLUSIVE, report.verdict
     if case.side is Side.WORK:
