@@ -21,12 +21,12 @@ from typing import Any
 
 from ckpt_doctor.errors import CheckpointError
 from ckpt_doctor.facts.states import StateKind
-from ckpt_doctor.resume import ranks
 from ckpt_doctor.resume.compile_cache import cache_state, load_cache
 from ckpt_doctor.resume.feeds import Feed
 from ckpt_doctor.resume.flags import flags_state, set_flags
 from ckpt_doctor.resume.parts import put_back, state_of
 from ckpt_doctor.resume.plain import plain_copy
+from ckpt_doctor.resume.ranks import gather, own_rank
 from ckpt_doctor.resume.report import Outcome, PartReport
 from ckpt_doctor.resume.rng import RNG_KINDS, rng_state, set_rng_state
 from ckpt_doctor.resume.state import PARTS, ResumableState
@@ -61,7 +61,7 @@ def capture(state: ResumableState, feed: Feed | None, *, compile_cache: bool) ->
     own = rng_state() if state.rng else {}
     if feed is not None:
         own |= feed.state_dict()
-    for rank, each in enumerate(ranks.gather(plain_copy(own, "loader"))):
+    for rank, each in enumerate(gather(plain_copy(own, "loader"))):
         tree[f"rank_{rank}"] = each
     return tree
 
@@ -91,7 +91,7 @@ def restore(state: ResumableState, feed: Feed | None, captured: Mapping[str, Any
 
 def own_part(captured: Mapping[str, Any]) -> dict[str, Any]:
     """What belongs to this rank alone; empty where the save had fewer ranks."""
-    own: dict[str, Any] = captured.get(f"rank_{ranks.rank()}", {})
+    own: dict[str, Any] = captured.get(f"rank_{own_rank()}", {})
     return own
 
 
@@ -117,7 +117,7 @@ def _restore_objects(state: ResumableState, captured: Mapping[str, Any]) -> Iter
             yield PartReport(name, Outcome.NOT_SAVED, "it was switched off at the save")
         else:
             yield PartReport(name, Outcome.RESTORED, notes=put_back(part, saved))
-    theirs = [(kind.value,) for kind in _OBJECTS if kind.value in captured]
+    theirs: list[tuple[str, ...]] = [(kind.value,) for kind in _OBJECTS if kind.value in captured]
     theirs += [(PARTS, name) for name in captured.get(PARTS, {})]
     yield from (PartReport(".".join(place), Outcome.NOT_USED) for place in theirs if place not in mine)
 
@@ -133,23 +133,23 @@ def at(captured: Mapping[str, Any], place: tuple[str, ...]) -> Any:
 def _restore_cache(state: ResumableState, captured: Mapping[str, Any]) -> Iterator[PartReport]:
     name = StateKind.COMPILE_CACHE.value
     saved = captured.get(name)
-    if state.compile_cache and saved is None:
-        yield PartReport(name, Outcome.NOT_SAVED, "nothing was compiled by inductor before the save")
-    elif state.compile_cache:
+    if saved is not None and state.compile_cache:
         why = load_cache(saved)
         yield PartReport(name, Outcome.NOT_RESTORED if why else Outcome.RESTORED, why)
     elif saved is not None:
         yield PartReport(name, Outcome.NOT_USED)
+    elif state.compile_cache:
+        yield PartReport(name, Outcome.NOT_SAVED, "nothing was compiled by inductor before the save")
 
 
 def _restore_flags(state: ResumableState, captured: Mapping[str, Any]) -> Iterator[PartReport]:
     saved = captured.get(FLAGS)
-    if state.flags and saved is None:
-        yield PartReport(FLAGS, Outcome.NOT_SAVED)
-    elif state.flags:
+    if saved is not None and state.flags:
         yield PartReport(FLAGS, Outcome.RESTORED, notes=set_flags(saved))
     elif saved is not None:
         yield PartReport(FLAGS, Outcome.NOT_USED)
+    elif state.flags:
+        yield PartReport(FLAGS, Outcome.NOT_SAVED)
 
 
 def _restore_feed(

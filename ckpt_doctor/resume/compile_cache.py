@@ -1,9 +1,11 @@
 """What torch.compile has made, kept with a checkpoint so that a resumed run does not compile again.
 
-``torch.compiler.save_cache_artifacts()`` holds graphs and generated code; for CPUs it lacks the
-libraries that the C++ compiler made of them, which take most of the time. So the libraries of
-this process are kept beside it, by their names in inductor's cache folder, which are hashes of
-source and compiler command: where either differs, nobody looks for them.
+``torch.compiler.save_cache_artifacts()`` holds graphs and generated code; for CPUs it lacks what the
+C++ compiler made, which takes most of the time: the libraries of the kernels, and small ones by
+which inductor finds out what vector instructions there are. So these are kept beside it, by their
+names in inductor's cache folder, which are hashes of source and compiler command: where either
+differs, nobody looks for them. The header that torch precompiles is not kept: it has 150 MB, and
+lies in another folder.
 
 All of this is code. Loading it from a checkpoint runs what the checkpoint's author wrote, as
 ``weights_only=True`` does not: it is done only where a run asks for it.
@@ -16,12 +18,15 @@ import os
 import platform
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
 
 _LIBRARY = ".so"
+_PROBE = "_chk_kernel"
+"""In the source of each library that tries vector instructions (``torch/_inductor/cpu_vec_isa.py``)."""
 
 
 def cache_key() -> str:
@@ -75,10 +80,19 @@ def load_cache(saved: Mapping[str, Any]) -> str | None:
 
 
 def _libraries() -> list[Path]:
-    """Files of compiled kernels that this process has loaded out of the cache folder."""
+    """Libraries in the cache folder: of the kernels that this process has loaded, and the probes."""
     folder = _folder()
     paths = {Path(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
-    return sorted(path for path in paths if path.suffix == _LIBRARY and folder in path.parents)
+    kernels = [path for path in paths if path.suffix == _LIBRARY and folder in path.parents]
+    return sorted([*kernels, *_probes(folder)]) if kernels else []
+
+
+@cache
+def _probes(folder: Path) -> tuple[Path, ...]:
+    """They are made once, before the first kernel. Kernels are named ``*.main.so``, probes ``*.so``."""
+    libraries = (path for path in folder.glob(f"??/*{_LIBRARY}") if "." not in path.stem)
+    sources = ((path, path.with_suffix(".cpp")) for path in libraries)
+    return tuple(path for path, source in sources if source.is_file() and _PROBE in source.read_text("utf-8"))
 
 
 def _put(name: str, content: bytes) -> None:

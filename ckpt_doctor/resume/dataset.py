@@ -31,7 +31,8 @@ class SeededDataset(Dataset[Any]):
         self.dataset = dataset
         self.seed = seed
         # Workers that live longer than an epoch hear of the next one through shared memory.
-        self._epoch = torch.zeros((), dtype=torch.int64).share_memory_()
+        self._epoch: torch.Tensor = torch.zeros((), dtype=torch.int64)
+        self._epoch.share_memory_()  # type: ignore[no-untyped-call]
 
     def set_epoch(self, epoch: int) -> None:
         """The epoch whose samples are asked for next; ``ResumeManager.batches`` calls it."""

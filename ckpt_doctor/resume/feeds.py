@@ -24,10 +24,13 @@ _HINT = (
 class Feed(Protocol):
     """The place of a training loop in its data."""
 
-    kinds: tuple[StateKind, ...]
-    """States that it keeps."""
-    same_for_all: bool
-    """Whether the place of one rank is that of all."""
+    @property
+    def kinds(self) -> tuple[StateKind, ...]:
+        """States that it keeps."""
+
+    @property
+    def same_for_all(self) -> bool:
+        """Whether the place of one rank is that of all."""
 
     def begin(self, epoch: int) -> None:
         """Get ready for an epoch; one that is under way goes on."""
@@ -210,5 +213,6 @@ def _worker_notes(loader: Any, under_way: bool) -> tuple[str, ...]:
 def _tell_epoch(loader: Any, epoch: int) -> None:
     """By custom ``set_epoch``: samplers, data sets and accelerate's loaders have it."""
     for part in (getattr(loader, "dataset", None), getattr(loader, "sampler", None), loader):
-        if hasattr(part, "set_epoch"):
-            part.set_epoch(epoch)
+        set_epoch = getattr(part, "set_epoch", None)
+        if set_epoch is not None:
+            set_epoch(epoch)

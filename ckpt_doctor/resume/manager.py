@@ -12,14 +12,16 @@ from typing import Any
 from torch.optim import Optimizer
 
 from ckpt_doctor.errors import CheckpointError, UsageError
-from ckpt_doctor.resume import captured as tree
-from ckpt_doctor.resume import ranks, sharded, whole
+from ckpt_doctor.resume.captured import at, capture, own_part, restore
 from ckpt_doctor.resume.feeds import Feed, feed_of
 from ckpt_doctor.resume.optimizer import empty_state
+from ckpt_doctor.resume.ranks import gather, own_rank, world_size
 from ckpt_doctor.resume.report import RankReport, ResumeReport
 from ckpt_doctor.resume.rng import rng_state, set_rng_state
+from ckpt_doctor.resume.sharded import METADATA, holds_shards, read_sharded, write_sharded
 from ckpt_doctor.resume.state import ResumableState
 from ckpt_doctor.resume.store import Store, check_whole
+from ckpt_doctor.resume.whole import read_whole, write_whole
 
 _log = logging.getLogger("ckpt_doctor.resume")
 
@@ -74,7 +76,7 @@ class ResumeManager:
         Raises:
             UsageError: A part holds what could not be loaded with ``weights_only=True``.
         """
-        return tree.capture(self.state, self._feed, compile_cache=self.state.compile_cache)
+        return capture(self.state, self._feed, compile_cache=self.state.compile_cache)
 
     def restore(self, captured: Mapping[str, Any]) -> ResumeReport:
         """Put back what ``capture`` gave. If something did not come back, the report is logged.
@@ -91,10 +93,10 @@ class ResumeManager:
         torch.distributed.checkpoint loads what is in the dict that it is given, and no more. So an
         optimizer that has not stepped yet shows the entries that it would make; it is left as it is.
         """
-        captured = tree.capture(self.state, self._feed, compile_cache=False)
+        captured = capture(self.state, self._feed, compile_cache=False)
         for place, part in self.state.objects():
             if isinstance(part, Optimizer) and not part.state:
-                tree.at(captured, place)["state"] = empty_state(part)
+                at(captured, place)["state"] = empty_state(part)
         return captured
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -113,8 +115,8 @@ class ResumeManager:
         """
         store = self._store()
         captured = self.capture()
-        writer = sharded if ranks.world_size() > 1 or sharded.holds_shards(captured) else whole
-        return store.save(self.state.step, lambda folder: writer.write(captured, folder))
+        write = write_sharded if world_size() > 1 or holds_shards(captured) else write_whole
+        return store.save(self.state.step, lambda folder: write(captured, folder))
 
     def load(self, checkpoint: str | os.PathLike[str] | None = None) -> ResumeReport | None:
         """Go on from the newest checkpoint that is whole, or from a given one.
@@ -207,21 +209,21 @@ class ResumeManager:
     def _restored(
         self, captured: Mapping[str, Any], path: Path | None, passed_over: tuple[tuple[str, str], ...]
     ) -> ResumeReport:
-        parts = tree.restore(self.state, self._feed, captured)
+        parts = restore(self.state, self._feed, captured)
         if self._feed is not None:
             self._feed.begin(self.state.epoch)
         under_way = self._feed is not None and self._feed.is_under_way
-        self._generators = tree.own_part(captured) if under_way and self.state.rng else None
+        self._generators = own_part(captured) if under_way and self.state.rng else None
         has_begun = under_way or self.state.epoch > 0
         self._workers_began = has_begun and _keeps_workers(self.state.loader)
         report = ResumeReport(
             step=self.state.step,
             epoch=self.state.epoch,
-            ranks=tuple(ranks.gather(RankReport(ranks.rank(), parts))),
+            ranks=tuple(gather(RankReport(own_rank(), parts))),
             checkpoint=None if path is None else str(path),
             passed_over=passed_over,
         )
-        if ranks.rank() == 0 and (passed_over or not report.complete):
+        if own_rank() == 0 and (passed_over or not report.complete):
             _log.warning("\n".join(report.lines()))
         return report
 
@@ -231,9 +233,9 @@ class ResumeManager:
         return Store(self._folder, self._keep)
 
     def _read(self, path: Path) -> dict[str, Any]:
-        if (path / sharded.METADATA).exists():
-            return sharded.read(path, dict(self.state.objects()))
-        return whole.read(path)
+        if (path / METADATA).exists():
+            return read_sharded(path, dict(self.state.objects()))
+        return read_whole(path)
 
 
 def _keeps_workers(loader: Any) -> bool:

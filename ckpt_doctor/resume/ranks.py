@@ -17,7 +17,7 @@ def world_size() -> int:
     return dist.get_world_size() if _together() else 1
 
 
-def rank() -> int:
+def own_rank() -> int:
     """The number of this process; 0 without a process group."""
     return dist.get_rank() if _together() else 0
 
@@ -43,15 +43,15 @@ def on_first(function: Callable[[], T]) -> T:
     if not _together():
         return function()
     outcome: list[tuple[T | None, Exception | None]] = [(None, None)]
-    if rank() == 0:
+    if own_rank() == 0:
         try:
             outcome = [(function(), None)]
         except (CkptDoctorError, OSError) as error:
             outcome = [(None, error)]
     dist.broadcast_object_list(outcome, src=0)
-    result, error = outcome[0]
-    if error is not None:
-        raise error
+    result, failure = outcome[0]
+    if failure is not None:
+        raise failure
     return result  # type: ignore[return-value]  # None only where the function gives None
 
 

@@ -10,7 +10,7 @@ import hashlib
 import random
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,7 +30,7 @@ def rng_state() -> dict[str, Any]:
     CUDA generators are kept of all devices, and only if CUDA was used: looking at them would
     start it. numpy's is kept if numpy is imported.
     """
-    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
+    cuda = torch.cuda.get_rng_state_all() if _cuda_is_used() else []
     state: dict[str, Any] = {
         StateKind.TORCH_RNG.value: torch.get_rng_state(),
         StateKind.CUDA_RNG.value: cuda,
@@ -41,7 +41,7 @@ def rng_state() -> dict[str, Any]:
     return state
 
 
-def set_rng_state(state: dict[str, Any]) -> Reasons:
+def set_rng_state(state: Mapping[str, Any]) -> Reasons:
     """Put generators back; those that the state does not hold are left alone.
 
     Returns:
@@ -111,9 +111,13 @@ def _set_cpu_states(torch_state: torch.Tensor, python_state: Any, numpy_state: A
         _numpy().random.set_state(numpy_state)
 
 
+def _cuda_is_used() -> bool:
+    return bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
+
+
 def _set_cuda(states: list[torch.Tensor]) -> str | None:
     if not states:
-        return "no CUDA device was in use at the save" if torch.cuda.is_initialized() else None
+        return "no CUDA device was in use at the save" if _cuda_is_used() else None
     if not torch.cuda.is_available():
         return "there is no CUDA device here"
     here = torch.cuda.device_count()

@@ -19,12 +19,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.distributed.checkpoint as dcp
 from torch import nn
 from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.default_planner import DefaultLoadPlanner, DefaultSavePlanner
+from torch.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
 from torch.distributed.checkpoint.metadata import Metadata, TensorStorageMetadata
 from torch.distributed.checkpoint.planner import ReadItem
+from torch.distributed.checkpoint.state_dict_loader import load
+from torch.distributed.checkpoint.state_dict_saver import save
 from torch.optim import Optimizer
 
 from ckpt_doctor.errors import CheckpointError
@@ -45,7 +47,7 @@ def holds_shards(tree: Any) -> bool:
     return is_sharded(tree)
 
 
-def write(captured: dict[str, Any], folder: Path) -> None:
+def write_sharded(captured: dict[str, Any], folder: Path) -> None:
     """Write it; all ranks have to call this at once.
 
     Raises:
@@ -53,13 +55,13 @@ def write(captured: dict[str, Any], folder: Path) -> None:
     """
     try:
         with _alone_on_purpose():
-            writer = dcp.FileSystemWriter(folder, sync_files=True)
-            dcp.save(captured, storage_writer=writer, planner=_SavePlanner())
+            writer = FileSystemWriter(folder, sync_files=True)
+            save(captured, storage_writer=writer, planner=_SavePlanner())
     except CheckpointException as error:
         raise OSError(f"{folder} cannot be written: {_first(error)}") from error
 
 
-def read(folder: Path, parts: Mapping[Place, Any]) -> dict[str, Any]:
+def read_sharded(folder: Path, parts: Mapping[Place, Any]) -> dict[str, Any]:
     """Read it; all ranks have to call this at once.
 
     Values are loaded with ``weights_only=True``; DCP's own metadata is a pickle that torch trusts.
@@ -72,7 +74,7 @@ def read(folder: Path, parts: Mapping[Place, Any]) -> dict[str, Any]:
     Raises:
         CheckpointError: It cannot be read.
     """
-    reader = dcp.FileSystemReader(folder)
+    reader = FileSystemReader(folder)
     metadata = reader.read_metadata()
     places = {name: _place_of(name, metadata) for name in metadata.state_dict_metadata}
     shards = dict(_live_shards(parts))
@@ -82,7 +84,7 @@ def read(folder: Path, parts: Mapping[Place, Any]) -> dict[str, Any]:
     planner = _LoadPlanner(flatten_state_dict=False, flatten_sharded_tensors=False)
     try:
         with _alone_on_purpose():
-            dcp.load(flat, storage_reader=reader, planner=planner)
+            load(flat, storage_reader=reader, planner=planner)
     except CheckpointException as error:
         raise CheckpointError(f"{folder} cannot be read: {_first(error)}") from error
     tree: dict[str, Any] = {}

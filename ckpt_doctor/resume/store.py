@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from ckpt_doctor.errors import CheckpointError
-from ckpt_doctor.resume import ranks
 from ckpt_doctor.resume.atomic import REPLACED, UNFINISHED, checksum, publish, take_away
+from ckpt_doctor.resume.ranks import gather, on_first, own_rank, world_size
 
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 1
@@ -51,15 +51,15 @@ class Store:
         Raises:
             OSError: The disk is full, or refuses.
         """
-        unfinished = ranks.on_first(lambda: self._begin(step))
+        unfinished = on_first(lambda: self._begin(step))
         write(unfinished)
         sums = _checksums(unfinished)
-        return ranks.on_first(lambda: self._finish(unfinished, sums))
+        return on_first(lambda: self._finish(unfinished, sums))
 
     def newest_whole(self) -> tuple[Path | None, list[tuple[str, str]]]:
         """The newest checkpoint that is whole; and of newer ones, what is wrong with each."""
-        passed_over = []
-        for path in ranks.on_first(self._newest_first):
+        passed_over: list[tuple[str, str]] = []
+        for path in on_first(self._newest_first):
             why = damage(path)
             if why is None:
                 return path, passed_over
@@ -110,12 +110,12 @@ def damage(folder: Path) -> str | None:
 
     Sizes tell most damage at once; checksums are worked out by all ranks together.
     """
-    why = ranks.on_first(lambda: _missing(folder))
+    why = on_first(lambda: _missing(folder))
     if why is None:
         files = sorted(_manifest(folder)["files"].items())
-        mine = files[ranks.rank() :: ranks.world_size()]
+        mine = files[own_rank() :: world_size()]
         found = next((name for name, file in mine if checksum(folder / name) != file["sha256"]), None)
-        damaged = next(filter(None, ranks.gather(found)), None)
+        damaged = next(filter(None, gather(found)), None)
         why = f"{damaged} is damaged: its checksum is another one" if damaged else None
     return why
 
@@ -161,8 +161,8 @@ def _number(folder: Path) -> int | None:
 def _checksums(folder: Path) -> dict[str, dict[str, Any]]:
     """Size and checksum of every file by name, worked out by all ranks together."""
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    mine = names[ranks.rank() :: ranks.world_size()]
+    mine = names[own_rank() :: world_size()]
     sums = {
         name: {"bytes": (folder / name).stat().st_size, "sha256": checksum(folder / name)} for name in mine
     }
-    return {name: file for part in ranks.gather(sums) for name, file in part.items()}
+    return {name: file for part in gather(sums) for name, file in part.items()}

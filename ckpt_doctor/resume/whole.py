@@ -13,16 +13,16 @@ from ckpt_doctor.errors import CheckpointError
 FILE = "state.pt"
 
 
-def write(captured: dict[str, Any], folder: Path) -> None:
+def write_whole(captured: dict[str, Any], folder: Path) -> None:
     """Write it.
 
     Raises:
         OSError: The disk is full, or refuses.
     """
-    write_file(captured, folder / FILE)
+    write_whole_file(captured, folder / FILE)
 
 
-def write_file(captured: dict[str, Any], path: Path) -> None:
+def write_whole_file(captured: dict[str, Any], path: Path) -> None:
     """Write a file of the same kind that has another name.
 
     Raises:
@@ -34,16 +34,16 @@ def write_file(captured: dict[str, Any], path: Path) -> None:
         raise OSError(f"{path} cannot be written: is the disk full?") from error
 
 
-def read(folder: Path) -> dict[str, Any]:
+def read_whole(folder: Path) -> dict[str, Any]:
     """Read it onto the CPU; no code in it is run.
 
     Raises:
         CheckpointError: It is no such file.
     """
-    return read_file(folder / FILE)
+    return read_whole_file(folder / FILE)
 
 
-def read_file(path: Path) -> dict[str, Any]:
+def read_whole_file(path: Path) -> dict[str, Any]:
     """Read a file of the same kind that has another name.
 
     Raises:

@@ -73,7 +73,7 @@ def main(folder: str, steps: int) -> None:
         "first_step_s": first_s,
         "hits": {name: count for name, count in caches.items() if "hit" in name},
         "misses": {name: count for name, count in caches.items() if "miss" in name},
-        "compiler_runs": len(compiled_by_cpp),
+        "compiled": compiled_by_cpp,
         "losses": losses,
         "complete": None if report is None else report.complete,
         "lines": [] if report is None else report.lines(),

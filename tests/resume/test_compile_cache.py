@@ -27,18 +27,23 @@ def train(folder: Path, scratch: Path, steps: int = 1) -> dict[str, Any]:
     return told
 
 
+def libraries(told: dict[str, Any]) -> list[str]:
+    """The libraries that the C++ compiler made."""
+    return [path for path in told["compiled"] if path.endswith(".so")]
+
+
 @pytest.mark.long
 def test_in_a_fresh_cache_folder(tmp_path: Path) -> None:
     """Hits, no miss, no library compiled again; and so again from what the resumed run has saved."""
     cold = train(tmp_path / "run", tmp_path / "cold")
     assert cold["misses"]
-    assert cold["compiler_runs"]
-    for scratch in ("warm", "warm again"):
+    assert libraries(cold)
+    for scratch in ("warm", "warm_again"):
         warm = train(tmp_path / "run", tmp_path / scratch)
         assert warm["complete"], warm["lines"]
         assert sum(warm["hits"].values()) >= sum(cold["misses"].values())
         assert not any(warm["misses"].values())
-        assert warm["compiler_runs"] < cold["compiler_runs"]
+        assert not libraries(warm)
 
 
 def test_another_machine() -> None:

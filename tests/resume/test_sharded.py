@@ -12,8 +12,9 @@ from torch import nn
 
 from ckpt_doctor.facts.states import PresenceStatus, StateKind
 from ckpt_doctor.readers.inspection import read_checkpoint
-from ckpt_doctor.resume import ResumableState, ResumeManager, sharded
+from ckpt_doctor.resume import ResumableState, ResumeManager
 from ckpt_doctor.resume.plain import is_sharded
+from ckpt_doctor.resume.sharded import read_sharded, write_sharded
 from tests.resume.loop import shard, together
 
 
@@ -127,8 +128,8 @@ def test_values_keep_their_kind(tmp_path: Path) -> None:
         "step": 3,
         "rank_0": {"torch_rng": torch.get_rng_state(), "python_rng": (3, (1, 2), None)},
     }
-    sharded.write(tree, tmp_path)
-    found = sharded.read(tmp_path, {})
+    write_sharded(tree, tmp_path)
+    found = read_sharded(tmp_path, {})
     assert found["optimizer"]["state"]["0"]["step"].item() == 1
     assert found["optimizer"]["param_groups"] == groups
     assert found["parts"]["table"][1].tolist() == [0.0, 0.0]

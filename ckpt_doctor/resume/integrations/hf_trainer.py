@@ -19,16 +19,17 @@ from typing import Any
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
-from ckpt_doctor.resume import ranks, whole
 from ckpt_doctor.resume.atomic import sync
 from ckpt_doctor.resume.manager import ResumeManager
+from ckpt_doctor.resume.ranks import on_first
 from ckpt_doctor.resume.report import ResumeReport
+from ckpt_doctor.resume.whole import read_whole_file, write_whole_file
 
 FILE = "resume_manager.pt"
 """Name of the file within ``checkpoint-N``."""
 
 
-class ResumeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has no types of its own
+class ResumeCallback(TrainerCallback):
     """Saves and restores with the Trainer's checkpoints.
 
     Args:
@@ -50,15 +51,16 @@ class ResumeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has
         """Put the state back, where the Trainer resumes from a checkpoint that has it."""
         path = (self._checkpoint or _folder(args, state)) / FILE
         if state.global_step and path.is_file():
-            self.report = self.manager.restore(whole.read_file(path))
+            self.report = self.manager.restore(read_whole_file(path))
 
     def on_epoch_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
         """Tell the data set which epoch its samples are for."""
         dataset = getattr(kwargs.get("train_dataloader"), "dataset", None)
-        if hasattr(dataset, "set_epoch"):
-            dataset.set_epoch(int(state.epoch or 0))
+        set_epoch = getattr(dataset, "set_epoch", None)
+        if set_epoch is not None:
+            set_epoch(int(state.epoch or 0))
 
     def on_save(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
@@ -66,16 +68,16 @@ class ResumeCallback(TrainerCallback):  # type: ignore[misc]  # transformers has
         """Write the state into the checkpoint that the Trainer has just written."""
         self.manager.state.step, self.manager.state.epoch = state.global_step, int(state.epoch or 0)
         captured = self.manager.capture()
-        ranks.on_first(lambda: _write(captured, _folder(args, state) / FILE))
+        on_first(lambda: _write(captured, _folder(args, state) / FILE))
 
 
 def _folder(args: TrainingArguments, state: TrainerState) -> Path:
-    return Path(args.output_dir) / f"{PREFIX_CHECKPOINT_DIR}-{state.global_step}"
+    return Path(args.output_dir or ".") / f"{PREFIX_CHECKPOINT_DIR}-{state.global_step}"
 
 
 def _write(captured: dict[str, Any], path: Path) -> None:
     unfinished = path.with_name(f"{path.name}.tmp")
-    whole.write_file(captured, unfinished)
+    write_whole_file(captured, unfinished)
     sync(unfinished)
     unfinished.replace(path)
     sync(path.parent)

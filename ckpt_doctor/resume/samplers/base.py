@@ -10,7 +10,8 @@ import torch
 from torch.utils.data import Sampler
 
 from ckpt_doctor.errors import CheckpointError, UsageError
-from ckpt_doctor.resume import ranks
+from ckpt_doctor.resume.ranks import own_rank
+from ckpt_doctor.resume.ranks import world_size as all_ranks
 
 
 class ResumableSampler(Sampler[int]):
@@ -32,8 +33,8 @@ class ResumableSampler(Sampler[int]):
     def __init__(self, samples: int, *, seed: int, rank: int | None, world_size: int | None) -> None:
         self.samples = samples
         self.seed = seed
-        self.rank = ranks.rank() if rank is None else rank
-        self.world_size = ranks.world_size() if world_size is None else world_size
+        self.rank = own_rank() if rank is None else rank
+        self.world_size = all_ranks() if world_size is None else world_size
         self.epoch = 0
         self.samples_done = 0
         if samples < 1 or seed < 0 or not 0 <= self.rank < self.world_size:
