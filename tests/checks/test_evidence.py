@@ -13,7 +13,7 @@ from ckpt_doctor.checks.verdict import decide
 from ckpt_doctor.facts.recording import RECORDING
 from ckpt_doctor.facts.report import Case, Side, Status, Verdict
 from ckpt_doctor.facts.run import RunRecord
-from ckpt_doctor.readers.absences import absences
+from ckpt_doctor.readers.absences import SIGNALS, absences
 from tests.builders import Column, make_case, make_run, noisy, one
 
 TRACED = ("parts", "settings", "batches", "compile", "graph_capture", "elements")
@@ -61,6 +61,12 @@ def test_rules_are_asked_about_recordings_only() -> None:
     assert "trace does not tell" in told["DAT204"]
     assert not {"CMP319", "DAT209", "MSR901", "WRK501"} & told.keys()
     assert not {code for code in told if code.startswith("STA")}
+
+
+def test_needs_are_known_signals() -> None:
+    """What a rule says that it needs is something that evidence can say it lacks."""
+    for rule in catalogue():
+        assert set(rule.needs) <= {RECORDING, *SIGNALS}, rule.code
 
 
 def test_equal_runs() -> None:

@@ -13,11 +13,12 @@ import pytest
 
 from ckpt_doctor import doctor
 from ckpt_doctor.facts.policy import Policy
-from ckpt_doctor.facts.report import Report, Side, Status
+from ckpt_doctor.facts.report import Report, Severity, Side, Status
 from tests.structure.source import ROOT
 from tests.traced import trace_pair
 
 SCRIPTS = ROOT / "fixtures" / "scripts"
+REAL = ROOT.parent / "shared" / "traces"
 
 
 @dataclass(frozen=True)
@@ -144,3 +145,26 @@ def test_workers_that_start_again(tmp_path: Path) -> None:
     assert "DAT204" not in {item.code for item in report.not_evaluated}
     if report.verdict.status is Status.SLOWER:
         assert report.verdict.cause == "DAT204"
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the real GPU traces are not here")
+@pytest.mark.parametrize(
+    ("before", "after", "differs"),
+    [
+        ("a100_eager_rank3", "v100_compiled_cudagraph_rank1", True),
+        ("v100_compiled_cudagraph_rank1", "a100_eager_rank3", True),
+        ("a100_compiled_cudagraph_rank0", "a100_eager_rank3", True),
+        ("a100_eager_rank3", "a100_eager_rank3", False),
+    ],
+)
+def test_gpus(before: str, after: str, differs: bool) -> None:
+    """Runs on other GPUs, with other numbers of ranks, are said to be so, and nothing is blamed."""
+    report = doctor.compare(str(REAL / f"{before}.json.gz"), str(REAL / f"{after}.json.gz"), Policy())
+    assert report.verdict.status is Status.INCONCLUSIVE
+    assert report.verdict.cause is None
+    told = {finding.code: finding for finding in report.findings}
+    assert not [finding for finding in report.findings if finding.severity is Severity.ERROR]
+    assert ("HST404" in told) == ("MSR905" in told) == differs
+    if differs:
+        assert "A100" in told["HST404"].summary
+        assert "ranks" in told["MSR905"].summary

@@ -7,6 +7,8 @@ import pkgutil
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ckpt_doctor.errors import InputError, UsageError
 from ckpt_doctor.readers import runs, traces
@@ -105,3 +107,36 @@ def test_names_that_would_move_the_cursor(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         read_runs(str(path), str(path))
     assert "\x1b" not in refused.value.what
+
+
+TEXTS = st.lists(
+    st.text(max_size=20)
+    | st.sampled_from(
+        [
+            "step,step_s",
+            "0,0.5",
+            "1,nan",
+            '{"step": 1, "time": 2}',
+            '{"step_s": 1e308}',
+            '"',
+            "step 3 0.5 s/it",
+        ]
+    ),
+    max_size=12,
+).map("\n".join)
+
+
+@given(text=TEXTS, pattern=st.sampled_from([None, r"step (?P<step>\d+) (?P<step_s>[\d.]+)", "(?P<time>.*)"]))
+def test_any_text(tmp_path_factory: pytest.TempPathFactory, text: str, pattern: str | None) -> None:
+    """Whatever a file holds, it is read, left to others, or refused in one line."""
+    path = tmp_path_factory.mktemp("text") / "a"
+    path.write_text(text, encoding="utf-8", errors="replace")
+    try:
+        pair = read_runs(str(path), str(path), Hints(log_pattern=pattern))
+    except (InputError, UsageError) as error:
+        assert "\n" not in error.what  # noqa: PT017 - both outcomes are right
+    else:
+        for run in pair or ():
+            steps = run.ranks[0].steps
+            assert len(steps) > 0
+            assert all(steps.step_s(i) > 0 for i in range(len(steps)))
