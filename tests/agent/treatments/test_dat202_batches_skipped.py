@@ -57,7 +57,8 @@ def test_the_same_data_without_the_reads(treat: Treat) -> None:
         skipped = treat(SCRIPT, "DAT202", {"loader": LOADER, "batches": 13}, WORKERS=workers)
         assert skipped.process.stdout == usual.process.stdout
         assert said(skipped) == ["10 batches skipped", "3 batches skipped"]
-        assert int((skipped.folder.parent / "reads.txt").read_text()) < usual_reads - 4 * 9
+        # Of 13 dropped batches one an epoch shows what they look like, and a worker reads ahead.
+        assert int((skipped.folder.parent / "reads.txt").read_text()) < usual_reads - 4 * 7
 
 
 def test_as_many_as_were_drawn_more(treat: Treat) -> None:
