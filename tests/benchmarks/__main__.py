@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-BENCHMARKS = ("inspect", "overhead")
+BENCHMARKS = ("inspect", "overhead", "traces")
 
 
 def main() -> int:
