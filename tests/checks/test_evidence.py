@@ -137,6 +137,14 @@ def test_compiled_code_that_is_gone() -> None:
     assert (found.cause, found.side) == ("CMP303", Side.COMPUTE)
 
 
+def test_graphs_that_are_launched_no_more() -> None:
+    """A trace shows that CUDA graphs are replayed in fewer steps than before."""
+    before = evidence(0.01, *TRACED, counters={"graph_replays": 14})
+    after = evidence(0.02, *TRACED, arm="after", parts={"forward": 0.013}, counters={"graph_replays": 0})
+    found = verdict_of(make_case(before, after))
+    assert (found.cause, found.side) == ("CMP304", Side.COMPUTE)
+
+
 def test_what_is_proved_comes_before_what_only_the_clock_shows() -> None:
     """Twice the passes take four times as long, on a machine that nobody watched: the passes come first."""
     parts = {"forward": 0.012, "backward": 0.024}
