@@ -11,7 +11,7 @@ import pytest
 from ckpt_doctor.agent.treating import codes
 from tests.benchmarks.cases import ProbeCase, cases, probe
 
-WITHOUT_INDICES = {"hf-trainer-streaming-replay", "stateful-loader-replay"}
+WITHOUT_INDICES = {"accelerate-tagger-replay", "hf-trainer-streaming-replay", "stateful-loader-replay"}
 """Replays of iterable data sets: there is nothing to skip in."""
 LEAST_SHARE = 0.8
 REMOVABLE = [case for case in cases() if case.cause in codes() and case.name not in WITHOUT_INDICES]
