@@ -122,7 +122,7 @@ class ResumeManager:
         """Go on from the newest checkpoint that is whole, or from a given one.
 
         Args:
-            checkpoint: A folder that ``save`` made; None for the newest that is whole.
+            checkpoint: A folder that ``save`` made, or the file in it; None for the newest that is whole.
 
         Returns:
             What was put back; None where there is no checkpoint yet, and the run begins.
@@ -132,6 +132,7 @@ class ResumeManager:
         """
         if checkpoint is not None:
             path = Path(checkpoint)
+            path = path.parent if path.is_file() else path
             check_whole(path)
             return self._restored(self._read(path), path, ())
         store = self._store()

@@ -262,7 +262,7 @@ def test_back_to_an_older_step(tmp_path: Path) -> None:
     """After going back to an older checkpoint, the newest is what was saved last, not the highest step."""
     take_steps(small(tmp_path, keep=None), 5)
     manager = small(tmp_path, keep=None)
-    manager.load(tmp_path / "step-00000002")
+    manager.load(tmp_path / "step-00000002" / "state.pt")
     take_steps(manager, 1)
     manager = small(tmp_path)
     report = manager.load()

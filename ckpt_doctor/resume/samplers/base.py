@@ -22,19 +22,24 @@ class ResumableSampler(Sampler[int]):
 
     Args:
         samples: Samples that all ranks draw in one epoch.
+        how: What decides on the order beside seed and epoch, in a few words.
         seed: With the epoch it makes the order. Not negative.
-        rank: This process; None asks torch.distributed.
-        world_size: All processes that share the data; None asks torch.distributed.
+        rank: This process; None asks torch.distributed whenever it matters, since frameworks start
+            that after the loader is made.
+        world_size: All processes that share the data; None as for ``rank``.
 
     Raises:
         UsageError: A number is out of range.
     """
 
-    def __init__(self, samples: int, *, seed: int, rank: int | None, world_size: int | None) -> None:
+    def __init__(
+        self, samples: int, *, how: str, seed: int, rank: int | None, world_size: int | None
+    ) -> None:
         self.samples = samples
+        self.kind = f"{type(self).__name__} ({how})"
         self.seed = seed
-        self.rank = own_rank() if rank is None else rank
-        self.world_size = all_ranks() if world_size is None else world_size
+        self._rank = rank
+        self._world_size = world_size
         self.epoch = 0
         self.samples_done = 0
         if samples < 1 or seed < 0 or not 0 <= self.rank < self.world_size:
@@ -43,6 +48,16 @@ class ResumableSampler(Sampler[int]):
                 f"rank {self.rank} of {self.world_size}",
                 hint="give at least one sample, a seed from 0 on, and a rank below world_size",
             )
+
+    @property
+    def rank(self) -> int:
+        """The number of this process among those that share the data."""
+        return own_rank() if self._rank is None else self._rank
+
+    @property
+    def world_size(self) -> int:
+        """How many processes share the data."""
+        return all_ranks() if self._world_size is None else self._world_size
 
     @abstractmethod
     def __iter__(self) -> Iterator[int]:
@@ -70,7 +85,7 @@ class ResumableSampler(Sampler[int]):
     def state_dict(self) -> dict[str, Any]:
         """Seed, epoch and position, the same on every rank."""
         return {
-            "sampler_kind": type(self).__name__,
+            "sampler_kind": self.kind,
             "sampler_samples": self.samples,
             "sampler_seed": self.seed,
             "sampler_epoch": self.epoch,
@@ -84,10 +99,10 @@ class ResumableSampler(Sampler[int]):
             CheckpointError: It is a position in another order: of another kind, or of other data.
         """
         kind, samples = state_dict["sampler_kind"], state_dict["sampler_samples"]
-        if kind != type(self).__name__ or samples != self.samples:
+        if kind != self.kind or samples != self.samples:
             raise CheckpointError(
                 f"the position is one of a {kind} over {samples:,} samples, this is a "
-                f"{type(self).__name__} over {self.samples:,}",
+                f"{self.kind} over {self.samples:,}",
                 hint="resume with the same data and sampler, or leave the loader out of the state",
             )
         self.seed = state_dict["sampler_seed"]

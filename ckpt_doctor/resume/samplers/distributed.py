@@ -35,7 +35,14 @@ class ResumableDistributedSampler(SharedOrderSampler):
         drop_last: bool = False,
     ) -> None:
         self._shuffle = shuffle
-        super().__init__(len(data), seed=seed, rank=rank, world_size=world_size, drop_last=drop_last)
+        super().__init__(
+            len(data),
+            how="shuffled" if shuffle else "in order",
+            seed=seed,
+            rank=rank,
+            world_size=world_size,
+            drop_last=drop_last,
+        )
 
     def order(self) -> torch.Tensor:
         """A permutation, or the data's own order."""

@@ -25,7 +25,8 @@ class ResumableRandomSampler(SharedOrderSampler):
         self._size = len(data)
         self._replacement = replacement
         drawn = num_samples if replacement and num_samples is not None else self._size
-        super().__init__(drawn, seed=seed, rank=0, world_size=1)
+        how = "with replacement" if replacement else "without replacement"
+        super().__init__(drawn, how=how, seed=seed, rank=0, world_size=1)
 
     def order(self) -> torch.Tensor:
         """A permutation, or independent draws."""

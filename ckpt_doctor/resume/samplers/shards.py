@@ -44,22 +44,25 @@ class ResumableShardSampler(ResumableSampler):
         self._sizes = list(shard_sizes)
         self._starts = [0, *accumulate(self._sizes)]
         self._shuffle = shuffle
-        super().__init__(self._starts[-1], seed=seed, rank=rank, world_size=world_size)
-        if len(self._sizes) < self.world_size:
-            raise UsageError(
-                f"{len(self._sizes)} shards cannot be dealt to {self.world_size} ranks",
-                hint="cut the data into more shards, or use ResumableDistributedSampler",
-            )
+        self._hands: list[list[int]] = []
+        self._dealt_for: tuple[int, int, int] | None = None
+        how = f"{len(self._sizes)} shards, {'shuffled' if shuffle else 'in order'}"
+        super().__init__(self._starts[-1], how=how, seed=seed, rank=rank, world_size=world_size)
 
-    def hand(self, rank: int) -> list[int]:
-        """The shards that a rank reads in the present epoch, in order."""
-        count = len(self._sizes)
-        shards = torch.randperm(count, generator=self.generator()).tolist() if self._shuffle else range(count)
-        return list(shards[rank :: self.world_size])
+    def hands(self) -> list[list[int]]:
+        """The shards that each rank reads in the present epoch, in order.
+
+        Raises:
+            UsageError: There are fewer shards than ranks.
+        """
+        now = (self.seed, self.epoch, self.world_size)
+        if self._dealt_for != now:
+            self._hands, self._dealt_for = self._deal(), now
+        return self._hands
 
     def __len__(self) -> int:
         """Samples of the present epoch for this rank: as many as the smallest hand holds."""
-        return min(sum(self._sizes[s] for s in self.hand(rank)) for rank in range(self.world_size))
+        return min(sum(self._sizes[shard] for shard in hand) for hand in self.hands())
 
     @property
     def remaining(self) -> int:
@@ -67,7 +70,7 @@ class ResumableShardSampler(ResumableSampler):
         return len(self) - self.samples_done // self.world_size
 
     def __iter__(self) -> Iterator[int]:
-        yield from self._indices(self.samples_done // self.world_size, len(self), self.hand(self.rank))
+        yield from self._indices(self.samples_done // self.world_size, len(self), self.hands()[self.rank])
 
     def advance(self, samples: int) -> None:
         """Count samples that reached the training loop of this rank, and as many of every other."""
@@ -85,12 +88,24 @@ class ResumableShardSampler(ResumableSampler):
             CheckpointError: It is a position in another order, or within an epoch of other ranks.
         """
         dealt_to = state_dict.get("sampler_world_size")
-        if state_dict["samples_done"] and dealt_to != self.world_size:
+        if state_dict["samples_done"] and dealt_to not in (None, self.world_size):
             raise CheckpointError(
                 f"the shards of this epoch were dealt to {dealt_to} ranks, and here are {self.world_size}",
                 hint="resume with as many ranks, or from the end of an epoch",
             )
         super().load_state_dict(state_dict)
+
+    def _deal(self) -> list[list[int]]:
+        count = len(self._sizes)
+        if count < self.world_size:
+            raise UsageError(
+                f"{count} shards cannot be dealt to {self.world_size} ranks",
+                hint="cut the data into more shards, or use ResumableDistributedSampler",
+            )
+        shards = list(range(count))
+        if self._shuffle:
+            shards = torch.randperm(count, generator=self.generator()).tolist()
+        return [shards[rank :: self.world_size] for rank in range(self.world_size)]
 
     def _indices(self, start: int, stop: int, shards: Sequence[int]) -> Iterator[int]:
         """Samples ``start`` to ``stop`` of a hand; shards before ``start`` are not looked into."""

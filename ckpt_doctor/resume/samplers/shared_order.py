@@ -22,6 +22,7 @@ class SharedOrderSampler(ResumableSampler):
 
     Args:
         samples: Samples that all ranks draw in one epoch.
+        how: What decides on the order beside seed and epoch, in a few words.
         seed: With the epoch it makes the order. Not negative.
         rank: This process; None asks torch.distributed.
         world_size: All processes; None asks torch.distributed.
@@ -29,9 +30,16 @@ class SharedOrderSampler(ResumableSampler):
     """
 
     def __init__(
-        self, samples: int, *, seed: int, rank: int | None, world_size: int | None, drop_last: bool = False
+        self,
+        samples: int,
+        *,
+        how: str,
+        seed: int,
+        rank: int | None,
+        world_size: int | None,
+        drop_last: bool = False,
     ) -> None:
-        super().__init__(samples, seed=seed, rank=rank, world_size=world_size)
+        super().__init__(samples, how=how, seed=seed, rank=rank, world_size=world_size)
         self.drop_last = drop_last
 
     @abstractmethod

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import zlib
 from collections.abc import Sequence
 
 import torch
@@ -31,10 +33,14 @@ class ResumableWeightedSampler(SharedOrderSampler):
         world_size: int | None = None,
         seed: int = 0,
     ) -> None:
-        self._weights = torch.as_tensor(weights, dtype=torch.float64, device="cpu")
+        self._weights = torch.as_tensor(weights, dtype=torch.float64, device="cpu").contiguous()
         self._replacement = replacement
         drawn = len(self._weights) if num_samples is None else num_samples
-        super().__init__(drawn, seed=seed, rank=rank, world_size=world_size)
+        how = "with replacement" if replacement else "without replacement"
+        digest = zlib.crc32(ctypes.string_at(self._weights.data_ptr(), self._weights.nbytes))
+        super().__init__(
+            drawn, how=f"weights {digest:08x}, {how}", seed=seed, rank=rank, world_size=world_size
+        )
 
     def order(self) -> torch.Tensor:
         """Indices of samples, each drawn with its weight."""

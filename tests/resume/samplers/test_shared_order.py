@@ -19,6 +19,7 @@ from ckpt_doctor.resume import (
     ResumableSampler,
     ResumableWeightedSampler,
 )
+from ckpt_doctor.resume.samplers import base
 
 Make = Callable[[int], ResumableSampler]
 
@@ -139,6 +140,16 @@ def test_the_seek_costs_the_same_everywhere() -> None:
     assert lines_run(32 * 10) == lines_run(32 * 10_000)
 
 
+def test_made_before_there_are_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sampler that is made before torch.distributed has begun asks it later, as Lightning needs it."""
+    sampler = ResumableDistributedSampler(range(10), shuffle=False)
+    assert list(sampler) == list(range(10))
+    monkeypatch.setattr(base, "own_rank", lambda: 1)
+    monkeypatch.setattr(base, "all_ranks", lambda: 2)
+    assert list(sampler) == [1, 3, 5, 7, 9]
+    assert len(sampler) == 5
+
+
 def test_other_data_are_refused() -> None:
     """A position means nothing in other data, or to another kind of sampler."""
     state = ResumableRandomSampler(range(10)).state_dict()
@@ -146,6 +157,11 @@ def test_other_data_are_refused() -> None:
         ResumableRandomSampler(range(11)).load_state_dict(state)
     with pytest.raises(CheckpointError, match="ResumableWeightedSampler"):
         ResumableWeightedSampler([1.0] * 10).load_state_dict(state)
+    with pytest.raises(CheckpointError, match=r"\(with replacement\)"):
+        ResumableRandomSampler(range(10), replacement=True).load_state_dict(state)
+    weighted = ResumableWeightedSampler([1.0] * 10).state_dict()
+    with pytest.raises(CheckpointError, match="weights"):
+        ResumableWeightedSampler([1.0] * 9 + [2.0]).load_state_dict(weighted)
 
 
 @pytest.mark.parametrize(("samples", "seed", "rank", "ranks"), [(0, 0, 0, 1), (4, -1, 0, 1), (4, 0, 2, 2)])
