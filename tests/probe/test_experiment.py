@@ -393,7 +393,7 @@ def test_causes_that_are_taken_away(probe: Probe) -> None:
     assert (lasting.recording / "stdout.log").read_text() == "resumes 1 at 6\n"
     assert (treated.meta.arm, treated.meta.origin_step) == ("confirm-DAT203", 0)
     beside = [[t for t in record.turns if t.phase == "confirm-DAT203"] for record in (before, after, treated)]
-    assert len(beside[0]) == len(beside[1]) == len(beside[2]) >= 3
+    assert len(beside[0]) == len(beside[1]) == len(beside[2]) >= 2
     turns = sorted((turn for each in beside for turn in each), key=lambda turn: turn.t_start_s)
     assert all(one.t_end_s <= two.t_start_s for one, two in pairwise(turns))
     # It has caught up with the others before it takes turns with them, so all are at the same step.
