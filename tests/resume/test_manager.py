@@ -71,7 +71,7 @@ def test_killed_at_every_moment_of_a_save(tmp_path: Path, uninterrupted: dict[st
         assert list(done) == ["1", "2", "3", "4", "5"]
         assert done.items() <= uninterrupted.items()
         assert sorted(path.name for path in folder.iterdir()) == ["step-00000004", "step-00000005"]
-    assert event > 10
+    assert event > 5  # imports that a save is the first to need are events, too: their number varies
 
 
 def test_killed_while_the_file_is_written(tmp_path: Path, uninterrupted: dict[str, set[str]]) -> None:
