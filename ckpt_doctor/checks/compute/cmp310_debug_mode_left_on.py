@@ -35,7 +35,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ckpt_doctor import units
-from ckpt_doctor.checks import blame, training
+from ckpt_doctor.checks import blame, leftover, training
 from ckpt_doctor.facts.comparison import Comparison, CounterDelta, FingerprintChange
 from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Evidence, Finding, Found, Severity, Side
 
@@ -81,16 +81,18 @@ def find_rest(case: Case, findings: Sequence[Finding]) -> Found | CannotTell | N
     cost_s = blame.claim_s(comparison, findings, parts)
     effect = "no step is slower for it" if cost_s is None else f"that costs {units.per_step(cost_s)}"
     told = _told(left)
+    lines = leftover.lines(comparison, cost_s) if cost_s is not None else ()
     return Found(
         severity=Severity.INFO if cost_s is None else Severity.ERROR,
         side=Side.COMPUTE,
         summary=f"The resumed run has something on for debugging ({', '.join(told[:3])}): {effect}.",
         remedy=f"Take out what the resumed run switches on and the first one did not: {told[0]}.",
-        evidence=_evidence(left) + blame.part_evidence(comparison, parts),
+        evidence=_evidence(left) + blame.part_evidence(comparison, parts) + blame.line_evidence(lines),
         confidence=_confidence(left, cost_s),
         share_ratio=None if cost_s is None else blame.share_ratio(comparison, cost_s),
         delta_s=cost_s,
         shape=None if cost_s is None else blame.lasting_shape(comparison),
+        location=blame.location_of(lines),
     )
 
 

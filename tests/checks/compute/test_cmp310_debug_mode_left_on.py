@@ -9,7 +9,7 @@ import pytest
 from ckpt_doctor.checks.engine import judge
 from ckpt_doctor.checks.verdict import decide
 from ckpt_doctor.facts.comparison import Shape
-from ckpt_doctor.facts.report import Confidence, Finding, Severity
+from ckpt_doctor.facts.report import Confidence, Finding, Location, Severity
 from tests.builders import COUNTERS, PARTS, VALUES, control, make_case, make_run, noisy, one, resumed
 
 SLOWER = {"forward": 0.007, "backward": 0.008}
@@ -55,6 +55,15 @@ def test_a_setting_that_only_the_resumed_run_has(key: str, value: object, confid
     findings = _judged({"values": {**OFF, key: value}})
     assert [f.code for f in findings] == ["CMP310"]
     assert findings[0].confidence is confidence
+
+
+def test_the_line_that_grew_is_told() -> None:
+    """A hook that runs twice as often shows in the stacks."""
+    lines = {("train.py", 3): 0.002, ("train.py", 77): 0.008}
+    findings = _judged(
+        {"values": {**OFF, "modules.hooks": 24}, "lines": lines}, lines={("train.py", 3): 0.002}
+    )
+    assert one(findings, "CMP310").location == Location("train.py", 77)
 
 
 def test_what_was_on_before_is_not_the_resume_s_doing() -> None:
