@@ -37,8 +37,8 @@ def install(recorder: Recorder, module: ModuleType, settings: Mapping[str, Any])
     """Collect once more before the first step; from then on calls by hand return at once."""
     frozen = False
 
-    def make(original: Callable[..., int]) -> Callable[..., int]:
-        def collect(*args: Any, **kwargs: Any) -> int:
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def collect(*args: Any, **kwargs: Any) -> Any:
             return 0 if frozen else original(*args, **kwargs)
 
         return collect
