@@ -7,8 +7,7 @@ share that came back is ``(s - t) / (s - 1) / part``.
 Where all three took turns, rounds of one turn each are resampled: what the machine did in a round it did to
 all. Else the intervals of both ratios are combined (Zou & Donner 2008, *Construction of confidence limits
 about effect measures: a general approach*). Either way the interval is widened by what any two processes of
-identical code differ by. What other work on the machine does is in the intervals of runs that took turns
-already, so only for runs that did not it is added once more, as the effect floor has it.
+identical code differ by: the distance of the effect floor from 1.
 """
 
 from __future__ import annotations
@@ -20,13 +19,8 @@ from ckpt_doctor.facts.comparison import Comparison, Interval, Shape, Window
 from ckpt_doctor.facts.run import RankRecord, RunRecord
 from ckpt_doctor.facts.treatment import TREATED, UNTREATED, NotTested, Recovery, Trial
 from ckpt_doctor.stats.alignment import step_turns
-from ckpt_doctor.stats.comparison import (
-    PAIRED_FLOOR_RATIO,
-    STEADY_HEAP_FLOOR_RATIO,
-    STEADY_HEAP_KEY,
-    compare_runs,
-)
-from ckpt_doctor.stats.fingerprints import prefetched_batches, value_at_end
+from ckpt_doctor.stats.comparison import compare_runs
+from ckpt_doctor.stats.fingerprints import prefetched_batches
 from ckpt_doctor.stats.intervals import resample_rounds
 
 START_NOISE_RATIO = 1.5
@@ -103,7 +97,7 @@ def lasting(
     found = resample_rounds(rounds, share) or _combined(slow.ratio, treated.ratio, share)
     if found is None:
         return NotTested(NO_SLOWDOWN)
-    luck = (_floor_ratio(slow, treated) - 1.0) / (slow.ratio.value - 1.0) / part
+    luck = (max(slow.effect_floor_ratio, treated.effect_floor_ratio) - 1.0) / (slow.ratio.value - 1.0) / part
     below, above = (math.hypot(end - found.value, luck) for end in (found.low, found.high))
     return Recovery(found.value * of_s, of_s, Interval(found.value, found.value - below, found.value + above))
 
@@ -139,15 +133,6 @@ def _combined(slow: Interval, treated: Interval, share: Share) -> Interval | Non
         value - math.hypot(value - fastest, value - worst),
         value + math.hypot(value - slowest, value - best),
     )
-
-
-def _floor_ratio(slow: Comparison, treated: Comparison) -> float:
-    """What two processes of identical code may differ by."""
-    if not (slow.paired and treated.paired):
-        return max(slow.effect_floor_ratio, treated.effect_floor_ratio)
-    ranks = (treated.before.rank, slow.after.rank, treated.after.rank)
-    steady = all(value_at_end(rank, STEADY_HEAP_KEY) for rank in ranks)
-    return STEADY_HEAP_FLOOR_RATIO if steady else PAIRED_FLOOR_RATIO
 
 
 def _rounds(windows: Sequence[Window], phase: str) -> Rounds:
