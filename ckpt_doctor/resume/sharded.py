@@ -1,8 +1,9 @@
 """A captured state of several ranks, written and read through torch.distributed.checkpoint (DCP).
 
-Every rank writes the shards of DTensors that it holds; what is the same on all ranks is written
-once. A leaf of the tree is a tensor, or a part of it without tensors as a whole: DCP's own way to
-take a tree apart would make text of numbers that are keys, and lists of tuples.
+Every rank writes the shards of DTensors that it holds; rank 0 writes all else, which is the same on
+all ranks, or is about to be: DistributedDataParallel hands out the buffers of rank 0. A leaf of the
+tree is a tensor, or a part of it without tensors as a whole: DCP's own way to take a tree apart
+would make text of numbers that are keys, and lists of tuples.
 
 Reading needs to know beforehand where each tensor goes. That is taken from the checkpoint's own
 metadata, and for tensors that are sharded here from the live parts. So a state can be read by
@@ -99,7 +100,7 @@ class _SavePlanner(DefaultSavePlanner):
     def set_up_planner(
         self, state_dict: dict[str, Any], storage_meta: Any = None, is_coordinator: bool = False
     ) -> None:
-        leaves = dict(_leaves(state_dict))
+        leaves = {p: value for p, value in _leaves(state_dict) if is_coordinator or is_sharded(value)}
         self.mappings = {".".join(place): place for place in leaves}
         self.state_dict = {".".join(place): value for place, value in leaves.items()}
         self.is_coordinator = is_coordinator

@@ -85,7 +85,9 @@ def train(
     numpy.random.seed(7 + rank)
     random.seed(7 + rank)
     torch.manual_seed(1)
-    model: nn.Module = nn.Sequential(nn.Linear(6, 12), nn.Dropout(0.3), nn.ReLU(), nn.Linear(12, 1))
+    model: nn.Module = nn.Sequential(
+        nn.Linear(6, 12), nn.BatchNorm1d(12), nn.Dropout(0.3), nn.ReLU(), nn.Linear(12, 1)
+    )
     torch.manual_seed(7 + rank)
     ema = AveragedModel(model) if wrap is None else None
     bare = model
@@ -134,8 +136,9 @@ def train(
                     kill()
             if state.step == stop:
                 return
-    average = sum(p.sum().item() for p in (ema or model).parameters()) if wrap is None else 0.0
-    os.write(lines, f"end {average.hex()} {torch.rand(()).item().hex()} {random.random().hex()}\n".encode())
+    tensors = [*ema.parameters(), *bare.buffers()] if ema is not None else []
+    total = float(sum(float(tensor.sum()) for tensor in tensors))
+    os.write(lines, f"end {total.hex()} {torch.rand(()).item().hex()} {random.random().hex()}\n".encode())
     os.close(lines)
     if rendezvous is not None:
         dist.destroy_process_group()
