@@ -157,12 +157,14 @@ def test_the_agent_can_be_taken_out(train: Train) -> None:
     """What was replaced in torch is put back."""
     recorded = train(
         "import gc\ngc.unfreeze()\nfrom ckpt_doctor.agent.core import Agent\nimport torch\n"
+        "from torch.utils import checkpoint\n"
         "(agent,) = (item for item in gc.get_objects() if type(item) is Agent)\n"
         "places = [(torch, 'save'), (torch, 'load'), (torch.autograd, 'backward'),\n"
         "          (torch.utils.data.DataLoader, '_get_iterator'),\n"
-        "          (torch.amp.GradScaler, '_maybe_opt_step')]\n"
+        "          (torch.amp.GradScaler, '_maybe_opt_step'), (torch.autocast, '__enter__'),\n"
+        "          (checkpoint._checkpoint_hook, '__init__'), (checkpoint.CheckpointFunction, 'apply')]\n"
         "print([hasattr(getattr(*place), '__wrapped__') for place in places])\n"
         "agent.take_out()\n"
         "print([hasattr(getattr(*place), '__wrapped__') for place in places])\n"
     )
-    assert recorded.process.stdout.splitlines() == [str([True] * 5), str([False] * 5)]
+    assert recorded.process.stdout.splitlines() == [str([True] * 8), str([False] * 8)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.conftest import Train
-from tests.recorded import MODEL, check_parts
+from tests.recorded import MODEL, check_parts, run_alone
 
 MODES = (
     MODEL
@@ -37,6 +39,33 @@ optimizer.step()
 """
 )
 
+EVERYTHING = """
+import sys, warnings
+import torch
+from torch.utils.checkpoint import checkpoint
+warnings.simplefilter("ignore")
+torch.manual_seed(0)
+block = lambda: torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Dropout(0.3))
+blocks = torch.nn.ModuleList(block() for _ in range(3))
+blocks[0].register_forward_hook(lambda module, args, output: output * 1.5)
+optimizer = torch.optim.Adam(blocks.parameters(), lr=1e-2)
+scaler = torch.amp.GradScaler("cpu", init_scale=2.0**120)
+for step in range(5):
+    x = torch.randn(4, 8, requires_grad=True)
+    with torch.autograd.set_detect_anomaly(False), torch.autocast("cpu", dtype=torch.bfloat16):
+        y = x
+        for each in blocks:
+            y = checkpoint(each, y, use_reentrant=step % 2 == 0)
+    loss = y.float().square().sum() * 1e6
+    optimizer.zero_grad()
+    scaler.scale(loss).backward(retain_graph=step == 3)
+    scaler.step(optimizer)
+    scaler.update()
+    print(repr(loss.item()), scaler.get_scale(), repr(blocks[0][0].weight.sum().item()))
+print(torch.rand(2).tolist())
+sys.exit(3)
+"""
+
 SETTINGS = (
     MODEL
     + """
@@ -46,6 +75,16 @@ warnings.simplefilter("ignore")
 for _ in range(4): step()
 """
 )
+
+
+def test_a_script_does_the_same_without_the_agent(train: Train, tmp_path: Path) -> None:
+    """Losses, scales and random numbers to the last digit, whatever is wrapped."""
+    (tmp_path / "train.py").write_text(EVERYTHING)
+    alone = run_alone(tmp_path, "train.py")
+    recorded = train(EVERYTHING)
+    assert alone.returncode == recorded.process.returncode == 3, recorded.process.stderr
+    assert len(alone.stdout.splitlines()) == 6
+    assert recorded.process.stdout == alone.stdout
 
 
 def test_passes_under_a_mode_are_counted(train: Train) -> None:
