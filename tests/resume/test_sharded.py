@@ -116,6 +116,22 @@ def test_replicas(tmp_path: Path) -> None:
     assert [key for key in (entry.key for entry in facts.tensors) if "rank_1.torch_rng" in key]
 
 
+def save_unlike(folder: Path, rank: int, ranks: int) -> None:
+    """Write values that differ from rank to rank."""
+    dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=ranks)
+    buffers = {f"buffer{number}": torch.full((3,), float(rank)) for number in range(20)}
+    write_sharded({"model": buffers, "step": rank}, folder / "saved")
+    dist.destroy_process_group()
+
+
+def test_rank_0_decides(tmp_path: Path) -> None:
+    """Of what is not sharded the values of rank 0 are kept, as DistributedDataParallel does with buffers."""
+    assert together([(save_unlike, (tmp_path, rank, 2), {}) for rank in range(2)]) == [0, 0]
+    found = read_sharded(tmp_path / "saved", {})
+    assert found["step"] == 0
+    assert {float(value.sum()) for value in found["model"].values()} == {0.0}
+
+
 def test_values_keep_their_kind(tmp_path: Path) -> None:
     """Keys that are numbers, tuples and counters come back as they were, out of a folder of DCP too."""
     groups = [{"params": [0], "betas": (0.9, 0.99)}]

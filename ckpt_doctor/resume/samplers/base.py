@@ -109,6 +109,6 @@ class ResumableSampler(Sampler[int]):
         self.epoch = state_dict["sampler_epoch"]
         self.samples_done = state_dict["samples_done"]
 
-    def generator(self) -> torch.Generator:
+    def epoch_generator(self) -> torch.Generator:
         """A generator for the present epoch, seeded as torch's DistributedSampler seeds its own."""
         return torch.Generator(device="cpu").manual_seed(self.seed + self.epoch)

@@ -47,5 +47,5 @@ class ResumableDistributedSampler(SharedOrderSampler):
     def order(self) -> torch.Tensor:
         """A permutation, or the data's own order."""
         if self._shuffle:
-            return torch.randperm(self.samples, generator=self.generator(), device="cpu")
+            return torch.randperm(self.samples, generator=self.epoch_generator(), device="cpu")
         return torch.arange(self.samples, device="cpu")

@@ -31,5 +31,5 @@ class ResumableRandomSampler(SharedOrderSampler):
     def order(self) -> torch.Tensor:
         """A permutation, or independent draws."""
         if self._replacement:
-            return torch.randint(self._size, (self.samples,), generator=self.generator(), device="cpu")
-        return torch.randperm(self._size, generator=self.generator(), device="cpu")
+            return torch.randint(self._size, (self.samples,), generator=self.epoch_generator(), device="cpu")
+        return torch.randperm(self._size, generator=self.epoch_generator(), device="cpu")

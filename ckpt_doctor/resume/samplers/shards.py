@@ -104,7 +104,7 @@ class ResumableShardSampler(ResumableSampler):
             )
         shards = list(range(count))
         if self._shuffle:
-            shards = torch.randperm(count, generator=self.generator()).tolist()
+            shards = torch.randperm(count, generator=self.epoch_generator()).tolist()
         return [shards[rank :: self.world_size] for rank in range(self.world_size)]
 
     def _indices(self, start: int, stop: int, shards: Sequence[int]) -> Iterator[int]:

@@ -44,4 +44,6 @@ class ResumableWeightedSampler(SharedOrderSampler):
 
     def order(self) -> torch.Tensor:
         """Indices of samples, each drawn with its weight."""
-        return torch.multinomial(self._weights, self.samples, self._replacement, generator=self.generator())
+        return torch.multinomial(
+            self._weights, self.samples, self._replacement, generator=self.epoch_generator()
+        )

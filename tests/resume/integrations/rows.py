@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.utils.data import Dataset
 
-SAMPLES = 20
+SAMPLES = 24
 BATCH = 4
 
 Seen = list[tuple[str, list[int]]]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ from ckpt_doctor.facts.states import PresenceStatus, StateKind
 from ckpt_doctor.readers.inspection import read_checkpoint
 from ckpt_doctor.resume import ResumableRandomSampler, ResumableState, ResumeManager, SeededDataset
 from tests.resume.integrations.rows import BATCH, SAMPLES, Model, Rows, Seen, seed
+from tests.resume.loop import together
 
 accelerate = pytest.importorskip("accelerate")
 
@@ -60,6 +64,35 @@ def test_from_every_step_on(tmp_path: Path, workers: int) -> None:
     assert len(whole) == EPOCHS * BATCHES
     for step in range(BATCHES, 2 * BATCHES + 1):
         assert train(tmp_path / f"from{step}", workers, tmp_path / "whole" / str(step)) == whole[step:]
+
+
+def train_as_rank(folder: Path, rank: int, port: int, checkpoint: Path | None) -> None:
+    """Train as one of two processes, and write down what the model saw."""
+    environment = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "MASTER_ADDR": "localhost"}
+    os.environ.update({name: str(value) for name, value in {**environment, "MASTER_PORT": port}.items()})
+    torch.set_num_threads(1)
+    (folder / f"seen{rank}").write_text(json.dumps(train(folder, 0, checkpoint)))
+
+
+def seen_by_both(folder: Path, checkpoint: Path | None = None) -> list[Any]:
+    """What the models of two processes saw."""
+    folder.mkdir()
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    calls: list[Any] = [(train_as_rank, (folder, rank, port, checkpoint), {}) for rank in range(2)]
+    assert together(calls) == [0, 0]
+    return [json.loads((folder / f"seen{rank}").read_text()) for rank in range(2)]
+
+
+def test_two_processes(tmp_path: Path) -> None:
+    """Accelerate deals one sampler's batches to two processes: both go on where they were, in any epoch."""
+    whole = seen_by_both(tmp_path / "whole")
+    steps = len(whole[0]) // EPOCHS
+    assert steps == SAMPLES // (2 * BATCH)
+    for step in (1, steps + 1):
+        resumed = seen_by_both(tmp_path / f"from{step}", tmp_path / "whole" / str(step))
+        assert resumed == [each[step:] for each in whole]
 
 
 def test_inspect_reads_it(tmp_path: Path) -> None:
