@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from ckpt_doctor.cli.exit_codes import ExitCode
 from ckpt_doctor.cli.messages import tell, tell_line
-from ckpt_doctor.cli.plain import plain_inspection
+from ckpt_doctor.cli.plain import COMPLETION, plain_inspection
 from ckpt_doctor.cli.settings import Settings
 from ckpt_doctor.errors import CkptDoctorError
 
@@ -42,9 +42,8 @@ def run(arguments: Sequence[str]) -> int:
     except CkptDoctorError as error:
         _show_traceback(error, settings)
         tell(error)
-    except SystemExit:
-        # Typer exits with 1 where its reader has gone away; 1 would mean findings.
-        return ExitCode.COULD_NOT_RUN
+    except SystemExit as ending:
+        return _left_by_typer(ending)
     except Exception as error:  # noqa: BLE001 - a crash of our own must not look like findings
         _show_traceback(error, settings)
         _tell_crash(error)
@@ -70,6 +69,18 @@ def _dispatch(arguments: Sequence[str], settings: Settings) -> int:
     from ckpt_doctor.cli import commands
 
     return commands.call(arguments, settings)
+
+
+def _left_by_typer(ending: SystemExit) -> int:
+    """The exit code where Typer ended the command line by itself.
+
+    It ends with 0 once completion was shown or installed, and with 1 where its reader has gone away: 1 would
+    mean findings. To a shell that asks what may follow its code is an answer (fish goes by it).
+    """
+    code = ending.code
+    if isinstance(code, int) and (code == 0 or COMPLETION in os.environ):
+        return code
+    return ExitCode.COULD_NOT_RUN
 
 
 def _show_traceback(error: Exception, settings: Settings) -> None:

@@ -23,9 +23,12 @@ _USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 
 _EPILOG = """\b
 Examples:
-  ckpt-doctor demo                      a script with a real fault, probed
-  ckpt-doctor probe train.py --lr 1e-3  your script, fresh and resumed
-  ckpt-doctor inspect runs/x/last.pt    a checkpoint, without loading it
+  ckpt-doctor demo
+      a script with a real fault, probed
+  ckpt-doctor probe train.py --lr 1e-3
+      your script, fresh and resumed
+  ckpt-doctor inspect runs/x/last.pt
+      a checkpoint, without loading it
 
 \b
 Exit codes:
@@ -61,6 +64,8 @@ def call(arguments: Sequence[str], settings: Settings) -> int:
         raise KeyboardInterrupt from error
     except _USAGE_ERROR as error:
         raise _in_one_line(error) from error
+    if code and not settings.read:
+        return ExitCode.COULD_NOT_RUN  # Typer has no completion for this shell.
     return int(code or ExitCode.OK)
 
 
@@ -77,6 +82,7 @@ def _options(
 ) -> None:
     """Find out why a PyTorch run became slower after it was resumed from a checkpoint."""
     context.obj.debug = debug
+    context.obj.read = True
     if version:
         typer.echo(f"{PROGRAM} {__version__}")
         raise typer.Exit(ExitCode.OK)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 _FORMAT_OPTIONS = ("--format", "-f")
+COMPLETION = "_CKPT_DOCTOR_COMPLETE"
+"""What a shell sets that asks what may follow."""
 
 
 class PlainInspection(NamedTuple):
@@ -39,4 +41,4 @@ def plain_inspection(arguments: Sequence[str]) -> PlainInspection | None:
     return PlainInspection(tuple(paths), format_name) if paths else None
 
 
-_OTHER_WISHES = frozenset({"_CKPT_DOCTOR_COMPLETE", "CKPT_DOCTOR_DEBUG"})
+_OTHER_WISHES = frozenset({COMPLETION, "CKPT_DOCTOR_DEBUG"})

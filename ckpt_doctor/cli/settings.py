@@ -9,3 +9,5 @@ class Settings:
     def __init__(self) -> None:
         self.debug = False
         """Whether the traceback of an error is shown."""
+        self.read = False
+        """Whether all that stands before the subcommand was read: from there on exit codes are ours."""
