@@ -20,14 +20,18 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\b
 Examples:
-  ckpt-doctor compare --before rec/monday --after rec/tuesday
-  ckpt-doctor compare --before rec/monday --after rec/tuesday -o verdict.json
-  ckpt-doctor compare --before run/step-500.pt --after run/last.pt
-  ckpt-doctor compare --before baseline.json --after now.json
-  ckpt-doctor compare --before a.pt.trace.json.gz --after b.pt.trace.json.gz
-  ckpt-doctor compare --before out/runs/first --after out/runs/resumed
-  ckpt-doctor compare --before first.log --after resumed.log \\
-      --log-pattern 'step (?P<step>\\d+).*?(?P<step_s>[\\d.]+) s/it'
+  ckpt-doctor compare --before rec/mon --after rec/tue
+  ckpt-doctor compare --before rec/mon --after rec/tue \\
+      -o verdict.html -o verdict.json
+  ckpt-doctor compare --before first.pt --after last.pt
+  ckpt-doctor compare --before base.json --after now.json
+  ckpt-doctor compare --before a.pt.trace.json.gz \\
+      --after b.pt.trace.json.gz
+  ckpt-doctor compare --before out/runs/first \\
+      --after out/runs/resumed
+  ckpt-doctor compare --before a.log --after b.log \\
+      --log-pattern \\
+      'step (?P<step>\\d+).*?(?P<step_s>[\\d.]+) s/it'
 """
 
 

@@ -12,7 +12,7 @@ from ckpt_doctor.cli.options import FailOn, FormatName, Ignored, OutputFiles, Re
 _EXAMPLES = """\b
 Examples:
   ckpt-doctor inspect runs/x/last.pt
-  ckpt-doctor inspect --require sampler_rng --format json runs/x/
+  ckpt-doctor inspect --require sampler_rng -f json runs/x
 """
 
 

@@ -18,8 +18,10 @@ from ckpt_doctor.probe.request import ProbeRequest
 _EXAMPLES = """\b
 Examples:
   ckpt-doctor probe train.py --lr 1e-3
-  ckpt-doctor probe --resume-args "--resume {checkpoint}" train.py --out run
-  ckpt-doctor probe -- torchrun --nproc-per-node 2 train.py
+  ckpt-doctor probe --resume-args \\
+      "--resume {checkpoint}" train.py --out run
+  ckpt-doctor probe -- \\
+      torchrun --nproc-per-node 2 train.py
   ckpt-doctor probe -m package.train --epochs 3
   ckpt-doctor probe --confirm train.py
 """

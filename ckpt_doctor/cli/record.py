@@ -12,8 +12,9 @@ from ckpt_doctor.cli.script import CONTEXT, ScriptWords, option_names, script_co
 
 _EXAMPLES = """\b
 Examples:
-  ckpt-doctor record -o rec/monday train.py --epochs 3
-  ckpt-doctor record -o rec/monday -- torchrun --nproc-per-node 2 train.py
+  ckpt-doctor record -o rec/mon train.py --epochs 3
+  ckpt-doctor record -o rec/mon -- \\
+      torchrun --nproc-per-node 2 train.py
 """
 
 

@@ -21,7 +21,7 @@ _EXAMPLES = """\b
 Examples:
   ckpt-doctor treat run/last.pt -o run/fixed.pt
   ckpt-doctor treat run/last.pt --dry-run
-  ckpt-doctor treat run/last.pt -o run/fixed.pt --skip STA143
+  ckpt-doctor treat run/last.pt -o fixed.pt --skip STA143
 """
 
 

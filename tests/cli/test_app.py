@@ -13,6 +13,7 @@ from ckpt_doctor.cli.exit_codes import ExitCode
 from ckpt_doctor.cli.settings import Settings
 from ckpt_doctor.errors import CkptDoctorError, ScriptError
 from tests.cli.conftest import Cli
+from tests.structure.test_cli_options import OPTIONS
 
 
 def failing(error: BaseException) -> object:
@@ -108,16 +109,17 @@ def test_version_and_help(cli: Cli) -> None:
     assert "probe" in outcome.out
 
 
-@pytest.mark.parametrize(
-    "command", ["inspect", "probe", "record", "compare", "treat", "explain", "demo", "env"]
-)
-def test_help_fits_and_gives_an_example(cli: Cli, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each command's help fits 80 columns and ends with an example of its use."""
-    monkeypatch.setenv("COLUMNS", "80")
-    outcome = cli(command, "--help")
+@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize("command", ["", *sorted(OPTIONS)])
+def test_help_fits_and_gives_an_example(
+    cli: Cli, command: str, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Help fits the terminal, the tool's own and each command's, and has an example of its use."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    outcome = cli(*command.split(), "--help")
     assert outcome.code == ExitCode.OK
-    assert max(len(line) for line in outcome.out.splitlines()) <= 80
-    assert f"ckpt-doctor {command}" in outcome.out.partition("Example")[2]
+    assert [line for line in outcome.out.splitlines() if len(line) > columns] == []
+    assert f"ckpt-doctor {command}" in outcome.out.partition("Examples:")[2]
 
 
 def test_a_reader_that_goes_away_is_no_finding() -> None:
