@@ -13,6 +13,7 @@ import typer
 
 from ckpt_doctor import doctor
 from ckpt_doctor.cli import progress
+from ckpt_doctor.cli.options import FormatName, OutputFiles
 from ckpt_doctor.cli.output import Destinations
 from ckpt_doctor.errors import MachineError
 from ckpt_doctor.facts.policy import Policy
@@ -24,8 +25,9 @@ _RESUME_ARGS = "--restore {checkpoint}"
 _NEEDS = ("torch", "numpy")
 
 _EXAMPLES = """\b
-Example:
+Examples:
   ckpt-doctor demo
+  ckpt-doctor demo -o verdict.html
 """
 
 
@@ -34,7 +36,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("demo", epilog=_EXAMPLES)(demo)
 
 
-def demo() -> None:
+def demo(format_name: FormatName = "text", output: OutputFiles = None) -> None:
     """Probe a bundled script that has a real fault.
 
     The script trains, saves and resumes in a temporary folder that is removed at the end. As with
@@ -43,7 +45,7 @@ def demo() -> None:
     missing = [name for name in _NEEDS if importlib.util.find_spec(name) is None]
     if missing:
         raise MachineError(f"the demo's script needs {missing[0]}", hint=f"pip install {' '.join(missing)}")
-    destinations, policy = Destinations("text", None), Policy()
+    destinations, policy = Destinations(format_name, output), Policy()
     with tempfile.TemporaryDirectory(prefix="ckpt-doctor-demo-") as folder, progress.shown() as show:
         arguments = (argument.replace("{folder}", folder) for argument in _ARGUMENTS)
         request = ProbeRequest(

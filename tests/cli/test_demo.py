@@ -18,7 +18,7 @@ from tests.structure.source import ROOT
 
 
 def test_the_demo_probes_its_script(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bundled script is run in a folder of its own, which is gone at the end."""
+    """The bundled script is run in a folder of its own, which is gone at the end; the report stays."""
     calls: list[ProbeRequest] = []
 
     def answer(request: ProbeRequest, policy: Policy, progress: Any) -> Report:
@@ -28,9 +28,10 @@ def test_the_demo_probes_its_script(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
         return probe_report()
 
     monkeypatch.setattr(doctor, "probe", answer)
-    outcome = cli("demo")
+    outcome = cli("demo", "-o", "verdict.md")
     assert outcome.code == 1
     assert outcome.out.startswith("SLOWER")
+    assert Path("verdict.md").read_text().startswith("## SLOWER")
     request = calls[0]
     assert Path(request.command[1]).is_file()
     assert "{" not in "".join(request.command)

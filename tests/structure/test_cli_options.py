@@ -27,7 +27,7 @@ OPTIONS: dict[str, set[str]] = {
         *("--output", "-o", "--only", "--skip", "--drop-state", "--dry-run", "--allow-overwrite"),
     },
     "explain": {"--list"},
-    "demo": set(),
+    "demo": {"--format", "-f", "--output", "-o"},
     "env": set(),
 }
 GLOBAL = {"--version", "--debug", "--install-completion", "--show-completion"}
