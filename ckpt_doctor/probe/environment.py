@@ -5,14 +5,17 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from statistics import median
 
 import psutil
 
@@ -21,6 +24,13 @@ from ckpt_doctor.probe.residency import resident_pages
 
 _TRY_S = 20.0
 """Longest time that one attempt may take."""
+_LOOKS = 20
+_SLOW_LOOK_S = 0.005
+"""A run of a dozen processes that is looked at ten times a second then takes more than half of a core."""
+_NO_GPU_FIX = "For training on a GPU, run this where it trains; a container needs --gpus all."
+_CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
+_CAP_SYS_PTRACE = 19
+"""Its bit among the capabilities, see capabilities(7)."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,7 @@ def survey() -> tuple[Ability, ...]:
         _system,
         _torch,
         _stacks,
+        _proc_speed,
         _physical_reads,
         _run_queue,
         _pressure,
@@ -86,7 +97,8 @@ def _stacks() -> Ability:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return Ability("stacks", False, f"py-spy did not answer within {units.seconds(_TRY_S)}")
+            silence = f"py-spy did not answer within {units.seconds(_TRY_S)}"
+            return Ability("stacks", False, silence, "Try again, or probe with --no-stacks.")
         finally:
             sleeper.kill()
     if seen.returncode == 0:
@@ -101,18 +113,62 @@ def _stacks() -> Ability:
 
 def _ptrace_fix() -> str:
     scope = _first_line("/proc/sys/kernel/yama/ptrace_scope")
-    if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
-        return "Start the container with --cap-add SYS_PTRACE."
-    if scope in ("1", "2"):
-        return "sudo sysctl kernel.yama.ptrace_scope=0 (until the next boot), or run as root."
     if scope == "3":
         return "kernel.yama.ptrace_scope is 3: only a boot with another setting changes that."
+    if _in_container():
+        return (
+            "Start the container with --cap-add SYS_PTRACE "
+            "(Kubernetes: SYS_PTRACE under securityContext.capabilities.add)."
+        )
+    if scope in ("1", "2"):
+        return "sudo sysctl kernel.yama.ptrace_scope=0 (until the next boot), or run as root."
     return "Run as the same user as the script, or as root."
+
+
+def _in_container() -> bool:
+    """Whether this is a container: it says so itself, or its root may not do what root does elsewhere."""
+    if any(Path(mark).exists() for mark in _CONTAINER_MARKS):
+        return True
+    return sys.platform == "linux" and os.geteuid() == 0 and _has_capability(_CAP_SYS_PTRACE) is False
+
+
+def _has_capability(bit: int) -> bool | None:
+    """Whether this process has a capability, by its bit; None where the kernel does not tell."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    found = re.search(r"^CapEff:\s*([0-9a-f]+)$", status, re.MULTILINE)
+    return None if found is None else bool(int(found[1], 16) >> bit & 1)
+
+
+def _proc_speed() -> Ability:
+    """How long one look at one process takes: the sampler looks at each of a run, ten times a second."""
+    if not Path("/proc/self/stat").exists():
+        return Ability("speed of /proc", False, "no /proc", "Only Linux has one; elsewhere less is sampled.")
+    process = psutil.Process()
+    times_s = []
+    for _ in range(_LOOKS):
+        began_s = time.perf_counter()
+        with process.oneshot():
+            process.cpu_times()
+            process.memory_info()
+            process.num_threads()
+        times_s.append(time.perf_counter() - began_s)
+    look_s = median(times_s)
+    detail = f"{units.seconds(look_s)} for a look at a process"
+    if look_s < _SLOW_LOOK_S:
+        return Ability("speed of /proc", True, detail)
+    fix = "A sandbox that makes up /proc by itself (gVisor) is slow: run under runc, or on the host."
+    return Ability("speed of /proc", False, detail, fix)
 
 
 def _physical_reads() -> Ability:
     try:
         counters = psutil.Process().io_counters()
+    except psutil.AccessDenied:
+        fix = "Run as the user whose script it is, or as root; in a container with --cap-add SYS_PTRACE."
+        return Ability("physical reads", False, "/proc/PID/io may not be read", fix)
     except (AttributeError, OSError, psutil.Error) as error:
         return Ability(
             "physical reads", False, f"/proc/PID/io: {error}", "A kernel with CONFIG_TASK_IO_ACCOUNTING."
@@ -167,12 +223,13 @@ def _gpu() -> Ability:
         if Path("/dev/nvidiactl").exists():
             fix = "Start the container with --gpus all and NVIDIA_DRIVER_CAPABILITIES=compute,utility."
             return Ability("NVIDIA GPU", False, "device there, NVML not", fix)
-        return Ability("NVIDIA GPU", False, "none; CPU training is measured in full")
+        return Ability("NVIDIA GPU", False, "none; CPU training is measured in full", _NO_GPU_FIX)
     count = ctypes.c_uint(0)
     if nvml.nvmlInit_v2() != 0 or nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)) != 0:
         return Ability("NVIDIA GPU", False, "NVML does not start", "Does `nvidia-smi` work here?")
     nvml.nvmlShutdown()
-    return Ability("NVIDIA GPU", count.value > 0, f"{count.value} through NVML")
+    detail = f"{count.value} through NVML"
+    return Ability("NVIDIA GPU", count.value > 0, detail, None if count.value else _NO_GPU_FIX)
 
 
 def _first_line(path: str) -> str | None:
