@@ -47,6 +47,18 @@ def test_the_process_tree_over_running_time() -> None:
     assert max(value for _, value in tree.read_bytes_per_s) > 12_400_000 / 0.03
 
 
+def test_samples_that_lie_close_together_are_told_as_one() -> None:
+    """What a run used between two turns, in no time of its own, is no peak of the picture."""
+    after = measured().after
+    first = after.run.samples[0]
+    close = [
+        replace(first, t_s=first.t_s + t_s, cpu_s=first.cpu_s + cpu_s)
+        for t_s, cpu_s in ((0.0, 0.0), (0.1, 0.1), (0.10001, 0.11), (0.2, 0.2))
+    ]
+    tree = series.process_tree(replace(after.run, samples=tuple(close)), lambda t_s: t_s, 100)
+    assert [value for _, value in tree.cpu_cores] == pytest.approx([1.0, 1.0])
+
+
 def test_what_is_not_known_is_empty() -> None:
     """Where the disk's reads cannot be seen there is no series of zeros."""
     after = measured().after

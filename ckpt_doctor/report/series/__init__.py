@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from ckpt_doctor.facts.active_time import ActiveTime
@@ -14,6 +13,10 @@ if TYPE_CHECKING:
 
 Points = Sequence[tuple[float, float]]
 """Pairs of place and value, in the order of their places."""
+
+_SHORTEST_S = 0.05
+"""Over less time a rate is noise: samples at the end of a turn and at the beginning of the next lie close
+together on a clock that stands still between them, and what little a stopped run used would look large."""
 
 
 class ProcessTree(NamedTuple):
@@ -81,11 +84,13 @@ def _rates(
 ) -> Points:
     """Growth per second of a cumulative value; a value that falls belongs to a process that ended."""
     known = [(at_s, value) for at_s, sample in samples if (value := read(sample)) is not None]
-    return [
-        (after_s, max(0.0, after - before) / (after_s - before_s))
-        for (before_s, before), (after_s, after) in pairwise(known)
-        if after_s > before_s
-    ]
+    points: list[tuple[float, float]] = []
+    before_s, before = known[0] if known else (0.0, 0.0)
+    for after_s, after in known[1:]:
+        if after_s - before_s >= _SHORTEST_S:
+            points.append((after_s, max(0.0, after - before) / (after_s - before_s)))
+            before_s, before = after_s, after
+    return points
 
 
 def thinned(points: Points, most: int) -> Points:
