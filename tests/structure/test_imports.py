@@ -24,6 +24,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "agent": _FLOOR | _SIDE_BY_SIDE,
     "probe": _FLOOR | _SIDE_BY_SIDE | {"agent"},
     "doctor": _FLOOR | _SIDE_BY_SIDE | {"checks", "report", "repairs", "agent", "probe"},
+    "guard": _FLOOR | {"readers", "checks", "report", "resume", "probe", "doctor"},
+    "pytest_plugin": _FLOOR | {"guard"},
     "cli": _FLOOR | _SIDE_BY_SIDE | {"checks", "report", "agent", "probe", "doctor"},
     "__main__": {"cli"},
 }
@@ -33,6 +35,7 @@ BELONGS_TO: dict[str, tuple[str, ...]] = {
     "typer": ("ckpt_doctor.cli",),
     "rich": ("ckpt_doctor.cli",),
     "psutil": ("ckpt_doctor.signals", "ckpt_doctor.probe"),
+    "pytest": ("ckpt_doctor.pytest_plugin",),
 }
 """Libraries that only some packages may use, wherever in a module."""
 
@@ -68,7 +71,7 @@ def test_imports_run_one_way(path: Path) -> None:
 
 @pytest.mark.parametrize("path", modules(), ids=name_of)
 def test_libraries_are_used_where_they_belong(path: Path) -> None:
-    """Typer, rich and psutil stay in their packages; heavy or optional libraries are imported when needed."""
+    """What has a place of its own stays there; heavy or optional libraries are imported when needed."""
     own = name_of(path)
     for item in imports_of(path):
         library = item.module.split(".")[0]
