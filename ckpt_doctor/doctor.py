@@ -10,6 +10,7 @@ from ckpt_doctor.checks import engine, verdict
 from ckpt_doctor.errors import CheckpointError, InputError, RecordingError, UsageError
 from ckpt_doctor.facts.checkpoint import CheckpointFacts
 from ckpt_doctor.facts.policy import Policy
+from ckpt_doctor.facts.recording import RECORDING
 from ckpt_doctor.facts.report import Case, Finding, Report
 
 if TYPE_CHECKING:
@@ -181,12 +182,14 @@ class _Trials:
             again.findings, self._tested, self._confirmations, report.comparison
         )
         recordings = {t.trial.name: str(t.recording) for t in outcome.trials if t.recording is not None}
-        return replace(
-            again,
-            findings=findings,
-            verdict=verdict.decide(case, findings),
-            warnings=tuple(dict.fromkeys((*outcome.warnings, *report.warnings))),
-            context={**report.context, **recordings},
+        return _with_checklist(
+            replace(
+                again,
+                findings=findings,
+                verdict=verdict.decide(case, findings),
+                warnings=tuple(dict.fromkeys((*outcome.warnings, *report.warnings))),
+                context={**report.context, **recordings},
+            )
         )
 
     def _judge(self, outcome: ProbeOutcome, done: TrialOutcome, main: Comparison) -> Confirmation:
@@ -237,7 +240,7 @@ def _judge_runs(
     checkpoints, notes = _checkpoint_between(comparison.after.run.meta.checkpoint)
     case = Case(comparison=comparison, checkpoints=checkpoints, required=policy.required)
     told = dict.fromkeys((*warnings, *runs[0].notes, *runs[1].notes, *notes))
-    return _report(command, case, policy, warnings=tuple(told), context=context)
+    return _with_checklist(_report(command, case, policy, warnings=tuple(told), context=context))
 
 
 def _compare_checkpoints(before: str, after: str, policy: Policy) -> Report:
@@ -334,6 +337,19 @@ def _report(
         checkpoint_comparison=case.checkpoint_comparison,
         policy=policy,
     )
+
+
+def _with_checklist(report: Report) -> Report:
+    """The report with the checklist at its end, where two recordings were compared."""
+    comparison = report.comparison
+    if comparison is None or RECORDING in comparison.not_measured:
+        return report
+    from ckpt_doctor.checks import checklist
+    from ckpt_doctor.facts.checklist import ChecklistCase
+    from ckpt_doctor.readers.guards import find_guards
+
+    guards = find_guards(comparison.after.run.meta)
+    return replace(report, checklist=checklist.judge(ChecklistCase(report, comparison, guards)))
 
 
 def _is_asked(finding: Finding, case: Case) -> bool:

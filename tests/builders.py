@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from ckpt_doctor.checks import engine, verdict
+from ckpt_doctor.facts.checklist import ChecklistCase
+from ckpt_doctor.facts.checkpoint import CheckpointFacts
 from ckpt_doctor.facts.comparison import Comparison
-from ckpt_doctor.facts.report import Case, Finding
+from ckpt_doctor.facts.guards import Guards
+from ckpt_doctor.facts.report import Case, Finding, Report
 from ckpt_doctor.facts.run import (
     Event,
     Fingerprint,
@@ -21,6 +26,7 @@ from ckpt_doctor.facts.run import (
     StepSeries,
     Turn,
 )
+from ckpt_doctor.facts.states import Presence, PresenceStatus, StateKind
 from ckpt_doctor.stats.comparison import compare_runs
 
 CORES = 2
@@ -128,6 +134,30 @@ def comparison_of(case: Case) -> Comparison:
     """The case's comparison, which it has."""
     assert case.comparison is not None
     return case.comparison
+
+
+def make_checkpoint(present: Collection[StateKind], absent: Collection[StateKind] = ()) -> CheckpointFacts:
+    """A checkpoint of which some states are known to be there, and some not to be; the others are unknown."""
+    known = {
+        kind: PresenceStatus.PRESENT if kind in present else PresenceStatus.UNKNOWN for kind in StateKind
+    }
+    known |= dict.fromkeys(absent, PresenceStatus.ABSENT)
+    states = {kind: Presence(status) for kind, status in known.items()}
+    return CheckpointFacts("ckpt.pt", "torch_zip", "generic", size_bytes=1000, read_bytes=100, states=states)
+
+
+def make_checklist_case(case: Case, *, guards: Guards | None = None, **changes: Any) -> ChecklistCase:
+    """What the checklist gets of two runs once all rules were asked; ``changes`` are fields of the report."""
+    findings, not_evaluated = engine.judge(case)
+    report = Report(
+        command="probe",
+        verdict=verdict.decide(case, findings),
+        findings=findings,
+        not_evaluated=not_evaluated,
+        comparison=case.comparison,
+        checkpoints=case.checkpoints,
+    )
+    return ChecklistCase(replace(report, **changes), comparison_of(case), guards)
 
 
 PARTS: Mapping[str, Column] = {"data_wait": 0.001, "forward": 0.003, "backward": 0.004, "optimizer": 0.001}

@@ -14,7 +14,8 @@ import jsonschema
 import psutil
 import pytest
 
-from ckpt_doctor import report
+from ckpt_doctor import doctor, report
+from ckpt_doctor.facts.policy import Policy
 from ckpt_doctor.readers.recordings import read_recording
 from tests.recorded import environment
 
@@ -88,6 +89,25 @@ def check_budget(found: dict[str, Any]) -> None:
     assert parts_s == pytest.approx(difference_s, rel=0.01, abs=1e-7)
 
 
+def check_list(folder: Path, found: dict[str, Any]) -> None:
+    """Check the list of a healthy resume, in no project, whose checkpoint lacks the generators."""
+    listed = {item["name"]: item for item in found["checklist"]}
+    assert {name: item["status"] for name, item in listed.items() if name != "step-times-compared"} == {
+        "function-and-loss": "not_evaluated",
+        "more-than-model-saved": "failed",
+        "persistent-workers": "checked",
+        "recompiles-and-graphs": "checked",
+        "state-restored": "failed",
+        "guard-in-ci": "not_evaluated",
+    }
+    assert listed["more-than-model-saved"]["codes"][0] == listed["state-restored"]["codes"][0] == "STA113"
+    recordings = [str(folder / "recordings" / arm) for arm in ("before", "after")]
+    again = doctor.compare(recordings[0], recordings[1], Policy()).checklist
+    assert [(item.name, item.status.value) for item in again] == [
+        (item["name"], item["status"]) for item in found["checklist"]
+    ]
+
+
 def test_a_healthy_resume(tmp_path: Path, nothing_left: None) -> None:
     """A run that resumes well is never called slower; the report and both recordings are whole."""
     code, found = probe(tmp_path, SCRIPT, "--turns", "8", "--turn", "0.3", "--no-stacks")
@@ -98,6 +118,7 @@ def test_a_healthy_resume(tmp_path: Path, nothing_left: None) -> None:
     before = read_recording(tmp_path / "recordings/before").ranks[0].steps
     after = read_recording(tmp_path / "recordings/after").ranks[0].steps
     assert after.digests[:50] == before.digests[20:70]
+    check_list(tmp_path, found)
 
 
 def test_optimizer_state_in_double_precision(tmp_path: Path, nothing_left: None) -> None:

@@ -37,6 +37,9 @@ HEADINGS: tuple[str, ...] = ("What it means", "How it is measured", "How to fix 
 _CHECKPOINT_FAMILY = "state"
 """Folder of the rules that need nothing but a checkpoint."""
 
+_NO_FAMILY = "checklist"
+"""Folder of what puts the answers of the rules together."""
+
 _OURS = ("agent", "fingerprint", "dynamo")
 """Sources within the process; evidence that is no recording has one source of its own."""
 
@@ -104,7 +107,8 @@ def _rules_for(case: Case) -> Iterable[Rule]:
 
 @cache
 def _families() -> tuple[str, ...]:
-    return tuple(info.name for info in pkgutil.iter_modules(checks.__path__) if info.ispkg)
+    packages = (info.name for info in pkgutil.iter_modules(checks.__path__) if info.ispkg)
+    return tuple(name for name in packages if name != _NO_FAMILY)
 
 
 @cache

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ckpt_doctor.facts.checklist import ChecklistItem
     from ckpt_doctor.facts.checkpoint import CheckpointFacts
     from ckpt_doctor.facts.checkpoint_comparison import CheckpointComparison
     from ckpt_doctor.facts.comparison import Comparison
@@ -176,3 +177,5 @@ class Report:
     """What two checkpoints differ in, where that was asked."""
     policy: Policy | None = None
     """The rules of the project that it was judged by; None where there were none but the usual ones."""
+    checklist: tuple[ChecklistItem, ...] = ()
+    """What a resume should be looked at for, item by item; empty where no two recordings were compared."""

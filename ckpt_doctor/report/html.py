@@ -13,6 +13,7 @@ from ckpt_doctor import __version__, units
 from ckpt_doctor.facts.states import PresenceStatus
 from ckpt_doctor.report import wording
 from ckpt_doctor.report.terminal.harmless import harmless
+from ckpt_doctor.report.wording import checklist
 
 if TYPE_CHECKING:
     from ckpt_doctor.facts.comparison import Comparison
@@ -53,6 +54,7 @@ def render(report: Report) -> str:
             style=Markup(_read(_STYLE)),
             units=units,
             wording=wording,
+            checklist_words=checklist,
             presence=PresenceStatus,
             version=__version__,
         )

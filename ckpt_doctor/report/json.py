@@ -15,6 +15,7 @@ from ckpt_doctor.facts.report import Evidence, Finding, Location, Report
 from ckpt_doctor.report.wording.json_values import cleaned
 
 if TYPE_CHECKING:
+    from ckpt_doctor.facts.checklist import ChecklistItem
     from ckpt_doctor.facts.checkpoint_comparison import CheckpointComparison
     from ckpt_doctor.facts.comparison import (
         Comparison,
@@ -56,6 +57,7 @@ def document(report: Report) -> Json:
         "warnings": list(report.warnings),
         "context": dict(report.context),
         "policy": _policy(report.policy),
+        "checklist": [_item(item) for item in report.checklist],
     }
 
 
@@ -88,6 +90,16 @@ def _policy(policy: Policy | None) -> Json | None:
         "ignored": sorted(policy.ignored),
         "fail_on": policy.fail_on.value,
         "inconclusive_ok": policy.inconclusive_ok,
+    }
+
+
+def _item(item: ChecklistItem) -> Json:
+    return {
+        "name": item.name,
+        "title": item.title,
+        "status": item.status.value,
+        "sentence": item.sentence,
+        "codes": list(item.codes),
     }
 
 

@@ -13,12 +13,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ckpt_doctor import units
+from ckpt_doctor.facts.checklist import ItemStatus
 from ckpt_doctor.facts.shape import Shape
 from ckpt_doctor.facts.states import PresenceStatus
 from ckpt_doctor.report import wording
 from ckpt_doctor.report.terminal.harmless import harmless
+from ckpt_doctor.report.wording.checklist import codes_told, status_words
 
 if TYPE_CHECKING:
+    from ckpt_doctor.facts.checklist import ChecklistItem
     from ckpt_doctor.facts.checkpoint import CheckpointFacts
     from ckpt_doctor.facts.checkpoint_comparison import CheckpointComparison
     from ckpt_doctor.facts.comparison import Comparison
@@ -73,6 +76,9 @@ def _blocks(report: Report) -> Iterator[str]:
     for checkpoint in report.checkpoints:
         yield from _checkpoint(checkpoint)
     yield from _limits(report)
+    if report.checklist:
+        yield "### Checklist\n"
+        yield "".join(_item(item) for item in report.checklist)
 
 
 def _verdict(report: Report) -> Iterator[str]:
@@ -194,6 +200,13 @@ def _limits(report: Report) -> Iterator[str]:
 def _not_evaluated(items: Sequence[NotEvaluated]) -> str:
     told = "".join(f"- {', '.join(codes)}: {_text(why)}\n" for why, codes in wording.reasons(items).items())
     return f"<details><summary>Not evaluated ({len(items)})</summary>\n\n{told}\n</details>\n"
+
+
+def _item(item: ChecklistItem) -> str:
+    """A line of a task list, which is ticked only where the item was checked."""
+    box = "[x]" if item.status is ItemStatus.CHECKED else "[ ]"
+    told = f"{_text(item.title)}: **{status_words(item.status)}**, {_text(item.sentence)}"
+    return f"- {box} {told} ({codes_told(item)})\n"
 
 
 def _long_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

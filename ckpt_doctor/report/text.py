@@ -75,6 +75,10 @@ def render(report: Report, *, width: int = 80, colour: bool = False) -> str:
     for checkpoint in report.checkpoints:
         _checkpoint(screen, checkpoint, brief=report.comparison is not None)
     _limits(screen, report)
+    if report.checklist:
+        from ckpt_doctor.report.terminal.checklist import write_checklist
+
+        write_checklist(screen, report.checklist)
     return screen.text()
 
 

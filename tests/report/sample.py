@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from ckpt_doctor.facts.checklist import ChecklistItem, ItemStatus
 from ckpt_doctor.facts.checkpoint import CheckpointFacts, OptimizerFacts, ParamGroupFacts, TensorEntry
 from ckpt_doctor.facts.checkpoint_comparison import Change, CheckpointComparison, SizeChange
 from ckpt_doctor.facts.comparison import (
@@ -177,6 +178,24 @@ def checkpoint(**changes: Any) -> CheckpointFacts:
     return replace(facts, **changes)
 
 
+def checklist() -> tuple[ChecklistItem, ...]:
+    """What came of the items for a cold page cache whose order of data was lost."""
+    checked, failed, unknown = ItemStatus.CHECKED, ItemStatus.FAILED, ItemStatus.NOT_EVALUATED
+    rows = (
+        ("function-and-loss", unknown, "no loss seen; assert_resumable tests it", ("DAT201", "CMP309")),
+        ("more-than-model-saved", unknown, "scheduler: no key looks like it", ("STA102", "STA101")),
+        ("persistent-workers", checked, "on; no start within 60 steps", ("DAT204", "DAT205")),
+        ("recompiles-and-graphs", unknown, "no CUDA device", ("CMP304", "CMP301")),
+        ("state-restored", failed, "data order not restored", ("DAT201", "CMP305", "CMP306")),
+        ("step-times-compared", checked, "1.53× slower, data side", ("DAT203", "MSR901")),
+        ("guard-in-ci", failed, "no call of ckpt-doctor in .github/workflows/ci.yml", ("STA146",)),
+    )
+    return tuple(
+        ChecklistItem(name=name, title=name.replace("-", " "), status=status, sentence=sentence, codes=codes)
+        for name, status, sentence, codes in rows
+    )
+
+
 def probe_report(**changes: Any) -> Report:
     """The report of a probe that found a cold page cache."""
     report = Report(
@@ -197,6 +216,7 @@ def probe_report(**changes: Any) -> Report:
         checkpoints=(checkpoint(),),
         warnings=("The page cache could not be put back.",),
         context={"recordings": "runs/probe"},
+        checklist=checklist(),
     )
     return replace(report, **changes)
 
@@ -249,6 +269,7 @@ def foreign_report(words: str) -> Report:
         context={words: words},
         not_evaluated=(NotEvaluated("CMP304", words),),
         comparison=runs,
+        checklist=tuple(replace(item, title=words, sentence=words) for item in checklist()),
     )
 
 

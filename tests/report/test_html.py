@@ -72,6 +72,8 @@ def test_everything_is_there() -> None:
             "Not evaluated",
             "no CUDA device",
             "How it was measured",
+            "Checklist",
+            "data order not restored",
         )
     ]
     assert places == sorted(places)
@@ -101,6 +103,7 @@ def test_what_was_not_measured_has_no_picture() -> None:
     page = Page(render(inspect_report()))
     assert "svg" not in page.elements
     assert "FINDINGS: 1 warning" in page.text
+    assert "Checklist" not in page.text
     assert "sampler_rng" in page.text
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from ckpt_doctor.facts.checklist import ItemStatus
 from ckpt_doctor.facts.comparison import Interval, Shape
 from ckpt_doctor.facts.report import Confidence, Evidence, Report, Severity, Side, Status
 from ckpt_doctor.facts.states import PresenceDetail, PresenceStatus, StateKind
@@ -45,6 +46,7 @@ CONTRACT: dict[str, Any] = {
     "not_evaluated": [{"code", "why"}],
     "observer": {"agent_per_step_s", "sampler_ratio"},
     "checkpoints": [{"path", "format", "layout", "states", "size_bytes", "read_bytes", "optimizer"}],
+    "checklist": [{"name", "status", "sentence", "codes"}],
 }
 """The names that other tools rely on; none may ever go."""
 
@@ -84,6 +86,7 @@ def test_an_inspection_is_valid_too() -> None:
     assert document["budget"] == []
     assert document["resume_cost"] is None
     assert document["findings"][0]["checkpoint"] == "runs/x/last.pt"
+    assert document["checklist"] == []
 
 
 def test_the_parts_add_up() -> None:
@@ -124,6 +127,7 @@ def test_every_word_of_the_facts_is_in_the_schema() -> None:
         (StateKind, states["propertyNames"]),
         (PresenceStatus, presence["presence"]),
         (PresenceDetail, presence["detail"]),
+        (ItemStatus, definitions["item"]["properties"]["status"]),
     ):
         assert {member.value for member in enumeration} == set(place["enum"]) - {None}
 
@@ -135,6 +139,7 @@ def test_every_word_of_the_facts_is_in_the_schema() -> None:
         (checkpoint().optimizers[0], ("checkpoints", 0, "optimizer")),
         (cold_cache(), ("findings", 1)),
         (probe_report().verdict, ("verdict",)),
+        (probe_report().checklist[0], ("checklist", 0)),
         (probe_report(), ()),
     ],
     ids=lambda value: type(value).__name__,

@@ -75,12 +75,26 @@ def test_the_verdict_is_first_and_all_parts_follow() -> None:
             "The page cache could not be put back",
             "Not evaluated",
             "Measured:",
+            "Checklist",
         )
     ]
     assert places == sorted(places)
     assert "12.4 MB/step" in page
     assert "train.py:42" in page
     assert elements(text).count("table") == 5
+
+
+def test_the_checklist_is_a_task_list() -> None:
+    """Only what was checked is ticked; every item says what came of it, with all of its rules."""
+    text = render(probe_report())
+    lines = [line for line in text.splitlines() if line.startswith("- [")]
+    assert len(lines) == len(probe_report().checklist)
+    assert lines[2] == (
+        "- [x] persistent workers: **checked**, on; no start within 60 steps (DAT204, DAT205)"
+    )
+    assert lines[4].startswith("- [ ] state restored: **failed**, data order not restored (DAT201, ")
+    assert lines[3].startswith("- [ ] recompiles and graphs: **not evaluated**, no CUDA device (")
+    assert "Checklist" not in render(inspect_report())
 
 
 def test_an_inspection_and_two_checkpoints() -> None:

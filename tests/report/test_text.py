@@ -13,7 +13,15 @@ from rich.cells import cell_len
 from ckpt_doctor.facts.comparison import RankDelta
 from ckpt_doctor.facts.report import Confidence, Evidence, Location, NotEvaluated, Side, Status, Verdict
 from ckpt_doctor.report.text import render
-from tests.report.sample import checkpoint, cold_cache, comparison, inspect_report, order_lost, probe_report
+from tests.report.sample import (
+    checklist,
+    checkpoint,
+    cold_cache,
+    comparison,
+    inspect_report,
+    order_lost,
+    probe_report,
+)
 
 
 def flat(text: str) -> str:
@@ -40,6 +48,7 @@ def test_the_verdict_is_first_and_all_parts_follow() -> None:
             "Note:",
             "Not evaluated:",
             "Measured:",
+            "Checklist",
         )
     ]
     assert places == sorted(places)
@@ -48,8 +57,12 @@ def test_the_verdict_is_first_and_all_parts_follow() -> None:
 
 
 def test_one_screen() -> None:
-    """A verdict with two findings fits 40 lines of 80 columns."""
-    assert len(render(probe_report(), width=80).splitlines()) <= 40
+    """A verdict with two findings fits 40 lines of 80 columns; below it each item of the list takes one."""
+    lines = render(probe_report(checklist=()), width=80).splitlines()
+    assert len(lines) <= 40
+    with_list = render(probe_report(), width=80).splitlines()
+    assert with_list[: len(lines)] == lines
+    assert len(with_list) == len(lines) + 2 + len(checklist())
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
@@ -88,6 +101,7 @@ def test_untrusted_text_controls_nothing(words: str) -> None:
             warnings=(words,),
             context={"recordings": words},
             not_evaluated=(NotEvaluated("CMP304", words),),
+            checklist=tuple(replace(item, sentence=words) for item in checklist()),
         )
     )
     assert "[bold red]" in text
@@ -102,7 +116,7 @@ def test_findings_are_told_by_cost() -> None:
         cold_cache(code="CMP306", name="costly", delta_s=0.004),
         cold_cache(),
     )
-    text = render(probe_report(findings=findings))
+    text = render(probe_report(findings=findings, checklist=()))
     places = [text.rindex(code) for code in ("DAT203", "CMP306", "CMP305", "STA111")]
     assert places == sorted(places)
 
@@ -147,7 +161,7 @@ def test_reasons_that_repeat_are_told_once() -> None:
     """Rules that could not be judged are grouped by reason, and only three reasons are told."""
     items = [NotEvaluated(f"CMP30{n}", "no CUDA device") for n in range(4)]
     items += [NotEvaluated(f"HST40{n}", f"reason {n}") for n in range(4)]
-    text = flat(render(probe_report(not_evaluated=tuple(items))))
+    text = flat(render(probe_report(not_evaluated=tuple(items), checklist=())))
     assert text.count("no CUDA device") == 1
     assert "reason 1" in text
     assert "reason 2" not in text
