@@ -155,7 +155,10 @@ class _Trials:
         for finding in confirming.chosen(report.findings, names, self._suspects):
             self._tested[finding.code] = finding
             planned = treating.trial(finding, report.comparison)
-            if isinstance(planned, NotTested):
+            denied = confirming.needless(finding, planned, report)
+            if denied is not None:
+                self._confirmations[finding.code] = denied
+            elif isinstance(planned, NotTested):
                 self._confirmations[finding.code] = confirming.untested(planned)
             elif len(trials) < confirming.MOST_TRIALS or self._suspects:
                 trials.append(planned)

@@ -4,7 +4,7 @@ A treatment is one module named after its rule, as ``dat204_workers_kept.py`` fo
 
 - ``CANNOT``, one sentence: what it cannot take away;
 - ``plan(finding, comparison)``, which is pure: a ``PutBack`` with what differs from the control, or a
-  ``NotTested`` where this case cannot be treated;
+  ``NotTested`` where this case cannot be treated: ``NotThere`` if there is nothing to put back;
 - and, where there is something to do inside of the run, ``NEEDS`` and
   ``install(recorder, module, settings)``, as the hooks in ``signals/hooks`` have them. It records an event
   ``TREATED`` once it has put something back, and ``UNTREATED`` where it finds that it cannot.

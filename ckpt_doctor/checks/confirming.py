@@ -2,6 +2,9 @@
 
 A cause of which at least half comes back, beyond doubt, is confirmed. One of which less than half comes
 back, beyond doubt, is not: another one is looked for. Everything between leaves a finding as it was.
+
+A suspect that was named is denied without a trial where there is nothing to put back and no rule has found
+it, or where no time was lost that could come back.
 """
 
 from __future__ import annotations
@@ -11,10 +14,10 @@ from dataclasses import replace
 
 from ckpt_doctor import units
 from ckpt_doctor.checks import blame
-from ckpt_doctor.checks.verdict import UNEXPLAINED
+from ckpt_doctor.checks.verdict import UNEXPLAINED, doubt_of
 from ckpt_doctor.facts.comparison import Comparison, Shape
-from ckpt_doctor.facts.report import Confidence, Finding, Severity, Side
-from ckpt_doctor.facts.treatment import Confirmation, NotTested, Recovery, Trial
+from ckpt_doctor.facts.report import Confidence, Finding, Report, Severity, Side
+from ckpt_doctor.facts.treatment import Confirmation, NotTested, NotThere, Recovery, Trial
 
 MOST_TRIALS = 3
 """So many causes are taken away unless they are named: each takes as long as a probe."""
@@ -25,6 +28,7 @@ NOTHING_SHARE = 0.005
 TOO_MANY = NotTested(
     f"only the {MOST_TRIALS} most costly causes are taken away, unless --suspect names others"
 )
+NOTHING_LOST = "each step takes as long as before the resume: there is nothing that could come back"
 
 SIDES = {"DAT": Side.DATA, "CMP": Side.COMPUTE, "HST": Side.HOST, "WRK": Side.WORK}
 """Sides of the families of rules, for a cause that no rule has found."""
@@ -45,6 +49,22 @@ def chosen(findings: Sequence[Finding], names: Mapping[str, str], suspects: Sequ
     costly = [f for f in findings if f.severity is not Severity.INFO and f.code not in UNEXPLAINED]
     costly = [f for f in costly if f.delta_s is not None and f.delta_s > 0 and not f.code.startswith("STA")]
     return list(_one_a_rule(costly).values())
+
+
+def needless(suspect: Finding, planned: Trial | NotTested, report: Report) -> Confirmation | None:
+    """A suspect that is known not to be the cause before it is taken away; None where that is to be tried.
+
+    Args:
+        suspect: What is to be tested, as ``chosen`` gives it.
+        planned: How that would be done.
+        report: What was found before.
+    """
+    unknown = {rule.code for rule in report.not_evaluated}
+    if isinstance(planned, NotThere) and suspect not in report.findings and suspect.code not in unknown:
+        return _denied(planned.why)
+    if isinstance(planned, Trial) and planned.is_lasting and suspect.delta_s is None and _is_as_fast(report):
+        return _denied(NOTHING_LOST)
+    return None
 
 
 def judged(trial: Trial, recovery: Recovery) -> Confirmation:
@@ -102,6 +122,19 @@ def with_confirmations(
         else finding
         for finding in every
     )
+
+
+def _denied(why: str) -> Confirmation:
+    return Confirmation(confirmed=False, why=why, sentence=f"not confirmed: {why}")
+
+
+def _is_as_fast(report: Report) -> bool:
+    """Whether the steps of both runs are equally fast, as far as these runs can tell."""
+    comparison, findings = report.comparison, report.findings
+    if comparison is None or comparison.ratio.value >= comparison.effect_floor_ratio:
+        return False
+    lasting = any(f.severity is Severity.ERROR and f.share_ratio is not None for f in findings)
+    return not lasting and doubt_of(comparison, findings) is None
 
 
 def _is_same(finding: Finding, tested: Finding | None) -> bool:

@@ -133,7 +133,7 @@ def _proof(finding: Finding) -> str:
 
 def _without_slowdown(comparison: Comparison, findings: Sequence[Finding], wrong: Finding | None) -> Verdict:
     """Same, faster or inconclusive; ``wrong`` is an error that is not about time."""
-    doubt = _doubt(comparison, findings)
+    doubt = doubt_of(comparison, findings)
     if doubt is not None and wrong is None:
         return Verdict(
             Status.INCONCLUSIVE,
@@ -174,7 +174,7 @@ def _speed(comparison: Comparison, findings: Sequence[Finding]) -> tuple[Status,
     return Status.SAME, "the resumed run is as fast as before"
 
 
-def _doubt(comparison: Comparison, findings: Sequence[Finding]) -> str | None:
+def doubt_of(comparison: Comparison, findings: Sequence[Finding]) -> str | None:
     """Why the measurement does not say that the runs are equally fast; None where it does."""
     from ckpt_doctor.checks import blame, likeness
 

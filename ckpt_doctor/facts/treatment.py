@@ -36,6 +36,11 @@ class NotTested:
     why: str
 
 
+@dataclass(frozen=True)
+class NotThere(NotTested):
+    """Why there is nothing to take away: all that could be put back is as it is in the control."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Trial:
     """One more resumed run, in which one suspected cause is taken away and nothing else is changed."""

@@ -6,12 +6,21 @@ from dataclasses import replace
 
 import pytest
 
-from ckpt_doctor.checks.confirming import chosen, judged, untested, with_confirmations
+from ckpt_doctor.checks.confirming import chosen, judged, needless, untested, with_confirmations
 from ckpt_doctor.checks.engine import judge
 from ckpt_doctor.checks.verdict import decide
 from ckpt_doctor.facts.comparison import Interval, Shape
-from ckpt_doctor.facts.report import Case, Confidence, Finding, Severity, Side, Status
-from ckpt_doctor.facts.treatment import Confirmation, NotTested, PutBack, Recovery, Trial
+from ckpt_doctor.facts.report import (
+    Case,
+    Confidence,
+    Finding,
+    NotEvaluated,
+    Report,
+    Severity,
+    Side,
+    Status,
+)
+from ckpt_doctor.facts.treatment import Confirmation, NotTested, NotThere, PutBack, Recovery, Trial
 from tests.builders import comparison_of, control, make_case, one, resumed
 
 NAMES = {"DAT203": "cold-page-cache", "CMP317": "heap-page-faults"}
@@ -65,6 +74,42 @@ def test_named_suspects_are_tested_in_any_case() -> None:
     assert picked[1] == found
     assert (picked[0].code, picked[0].name, picked[0].side) == ("CMP317", "heap-page-faults", Side.COMPUTE)
     assert (picked[0].severity, picked[0].confidence) == (Severity.INFO, Confidence.SUSPECTED)
+
+
+def report_of(case: Case) -> Report:
+    """What is told of a case before anything is taken away; no rule was short of facts."""
+    findings, _ = judge(case)
+    return Report("probe", decide(case, findings), findings, (), case.comparison)
+
+
+def test_a_suspect_of_which_nothing_is_there() -> None:
+    """It is denied without a trial, unless a rule has found it, or could not be asked."""
+    report = report_of(make_case(control(), resumed()))
+    (suspect,) = chosen(report.findings, {"CMP306": "optimizer-slow-path"}, ("CMP306",))
+    nothing = NotThere("no option changed")
+    denied = needless(suspect, nothing, report)
+    assert denied is not None
+    assert (denied.confirmed, denied.sentence) == (False, "not confirmed: no option changed")
+    assert needless(suspect, NotTested("it cannot be"), report) is None
+    assert needless(suspect, nothing, replace(report, findings=(suspect,))) is None
+    unknown = NotEvaluated("CMP306", "no optimizer was seen")
+    assert needless(suspect, nothing, replace(report, not_evaluated=(unknown,))) is None
+
+
+def test_where_no_time_was_lost_nothing_can_come_back() -> None:
+    """A suspect that would cost time in every step is denied where the steps are surely as fast as before."""
+    report = report_of(make_case(control(), resumed()))
+    (suspect,) = chosen([], NAMES, ("DAT203",))
+    denied = needless(suspect, TRIAL, report)
+    assert denied is not None
+    assert denied.confirmed is False
+    assert denied.sentence.startswith("not confirmed: each step takes as long as before")
+    assert needless(suspect, replace(TRIAL, is_lasting=False), report) is None
+    assert needless(finding("DAT203", 0.001), TRIAL, report) is None
+    assert needless(suspect, TRIAL, report_of(slow_case()[0])) is None
+    assert report.comparison is not None
+    open_ = replace(report.comparison, ratio=Interval(1.3, 0.9, 1.8))
+    assert needless(suspect, TRIAL, replace(report, comparison=open_)) is None
 
 
 @pytest.mark.parametrize(

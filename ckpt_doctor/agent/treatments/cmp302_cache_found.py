@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ckpt_doctor.facts.treatment import TREATED, NotTested, PutBack
+from ckpt_doctor.facts.treatment import TREATED, NotTested, NotThere, PutBack
 from ckpt_doctor.stats.fingerprints import value_at_end
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def plan(finding: Finding, comparison: Comparison) -> PutBack | NotTested:
     if not isinstance(folder, str):
         return NotTested("the control's cache folder is not known")
     if before == after:
-        return NotTested("both runs look for compiled code in the same folder")
+        return NotThere("both runs look for compiled code in the same folder")
     disabled = before[DISABLED]
     return PutBack(
         what=f"compile cache in {folder}",

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ckpt_doctor.agent.first_steps import before_steps
-from ckpt_doctor.facts.treatment import TREATED, UNTREATED, NotTested, PutBack
+from ckpt_doctor.facts.treatment import TREATED, UNTREATED, NotTested, NotThere, PutBack
 from ckpt_doctor.stats.fingerprints import optimizer_numbers, value_at_end
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def plan(finding: Finding, comparison: Comparison) -> PutBack | NotTested:
         if isinstance(count, int) and isinstance(count_now, int) and 0 < count < count_now:
             settings.setdefault(number, {})["parameters"] = count
     if not settings:
-        return NotTested("neither a type of the optimizer's state nor the number of its parameters grew")
+        return NotThere("neither a type of the optimizer's state nor the number of its parameters grew")
     told = ", ".join(_told(number, wanted) for number, wanted in settings.items())
     return PutBack(what=told, settings=settings)
 

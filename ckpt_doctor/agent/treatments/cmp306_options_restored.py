@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ckpt_doctor.agent.first_steps import before_steps
-from ckpt_doctor.facts.treatment import TREATED, NotTested, PutBack
+from ckpt_doctor.facts.treatment import TREATED, NotTested, NotThere, PutBack
 
 if TYPE_CHECKING:
     from ckpt_doctor.facts.comparison import Comparison, FingerprintChange
@@ -29,7 +29,7 @@ def plan(finding: Finding, comparison: Comparison) -> PutBack | NotTested:
     """Put back the options that changed."""
     changed = [change for change in comparison.changes if _can_be_put_back(change)]
     if not changed:
-        return NotTested("no option of a group changed that can be put back")
+        return NotThere("no option of a group changed that can be put back")
     settings: dict[str, dict[str, dict[str, object]]] = {}
     for change in changed:
         _, number, _, group, option = change.key.split(".")

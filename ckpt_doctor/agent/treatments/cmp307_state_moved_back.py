@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ckpt_doctor.agent.first_steps import before_steps
-from ckpt_doctor.facts.treatment import TREATED, NotTested, PutBack
+from ckpt_doctor.facts.treatment import TREATED, NotTested, NotThere, PutBack
 from ckpt_doctor.stats.fingerprints import optimizer_numbers, value_at_end
 
 if TYPE_CHECKING:
@@ -34,8 +34,14 @@ def plan(finding: Finding, comparison: Comparison) -> PutBack | NotTested:
         pinned = [value_at_end(rank, f"optimizer.{number}.{PINNED}") for rank in (before, after)]
         if pinned[0] and not pinned[1]:
             settings.setdefault(number, {})[PINNED] = True
+    if not settings and all(
+        _devices(before, number, name) == _devices(after, number, name)
+        for number in optimizer_numbers(after)
+        for name in (MOMENTS, STEPS)
+    ):
+        return NotThere("the optimizer's state lies on the same kinds of device as in the control")
     if not settings:
-        return NotTested("the optimizer's state lies on the same kinds of device as in the control")
+        return NotTested("the control's state lies on several kinds of device, or it is not known on which")
     wanted = (pair for own in settings.values() for pair in own.items())
     told = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in wanted)
     return PutBack(what=told, settings=settings)

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ckpt_doctor.agent.first_steps import before_steps
-from ckpt_doctor.facts.treatment import TREATED, NotTested, PutBack
+from ckpt_doctor.facts.treatment import TREATED, NotTested, NotThere, PutBack
 
 if TYPE_CHECKING:
     from ckpt_doctor.facts.comparison import Comparison
@@ -39,7 +39,7 @@ def plan(finding: Finding, comparison: Comparison) -> PutBack | NotTested:
     if any(c is not None and c.before == 0 and c.after for c in regions):
         settings[AUTOCAST] = False
     if not settings:
-        return NotTested("nothing of the precision changed that can be put back from outside")
+        return NotThere("nothing of the precision changed that can be put back from outside")
     told = ", ".join(f"{key.removeprefix('backend.')}={value}" for key, value in settings.items())
     return PutBack(what=told, settings=settings)
 

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ckpt_doctor.agent.first_steps import before_steps
-from ckpt_doctor.facts.treatment import TREATED, UNTREATED, NotTested, PutBack
+from ckpt_doctor.facts.treatment import TREATED, UNTREATED, NotTested, NotThere, PutBack
 from ckpt_doctor.stats.fingerprints import value_at_end
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def plan(finding: Finding, comparison: Comparison) -> PutBack | NotTested:
         settings[HOOKS] = "once each"
     environment = {name: _variable(comparison, name) for name in VARIABLES if f"env.{name}" in changes}
     if not settings and not environment:
-        return NotTested("no debugging mode is on that can be switched off")
+        return NotThere("no debugging mode is on that can be switched off")
     told = [f"{key.partition('.')[2]}={value}" for key, value in settings.items()]
     told += [f"{name} {'not set' if value is None else value}" for name, value in environment.items()]
     return PutBack(what=", ".join(told), settings=settings or None, environment=environment)

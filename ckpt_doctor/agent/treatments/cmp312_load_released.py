@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ckpt_doctor.agent.first_steps import before_steps
-from ckpt_doctor.facts.treatment import TREATED, NotTested, PutBack
+from ckpt_doctor.facts.treatment import TREATED, NotTested, NotThere, PutBack
 
 if TYPE_CHECKING:
     from ckpt_doctor.facts.comparison import Comparison
@@ -31,7 +31,7 @@ _loaded: list[dict[Any, Any]] = []
 def plan(finding: Finding, comparison: Comparison) -> PutBack | NotTested:
     """Empty what was loaded, if something was."""
     if not any(comparison.after.rank.events_of("load")):
-        return NotTested("no load was seen")
+        return NotThere("no load was seen")
     return PutBack(what="the loaded dictionary released", settings={})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ckpt_doctor.agent.heap import STEADY_HEAP
-from ckpt_doctor.facts.treatment import NotTested, PutBack
+from ckpt_doctor.facts.treatment import NotTested, NotThere, PutBack
 from ckpt_doctor.stats.fingerprints import value_at_end
 
 if TYPE_CHECKING:
@@ -21,5 +21,5 @@ def plan(finding: Finding, comparison: Comparison) -> PutBack | NotTested:
     """Fix the thresholds from the start of the process on."""
     told = {f"env.{name}": value for name, value in STEADY_HEAP.items()}
     if all(value_at_end(comparison.after.rank, key) == value for key, value in told.items()):
-        return NotTested("the heap's thresholds are fixed already")
+        return NotThere("the heap's thresholds are fixed already")
     return PutBack(what="fixed malloc thresholds", environment=STEADY_HEAP)

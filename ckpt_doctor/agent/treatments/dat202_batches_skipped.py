@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from ckpt_doctor.agent import loaders
-from ckpt_doctor.facts.treatment import TREATED, NotTested, PutBack
+from ckpt_doctor.facts.treatment import TREATED, NotTested, NotThere, PutBack
 from ckpt_doctor.stats.fingerprints import loader_arguments
 
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ def plan(finding: Finding, comparison: Comparison) -> PutBack | NotTested:
     arguments = loader_arguments(comparison.after.rank)
     if drawn[0] is None or drawn[1] is None or not arguments:
         return NotTested("no loader was seen that draws the batches")
+    batches = drawn[1] - drawn[0]
+    if batches <= 0:
+        return NotThere("no more batches were drawn before the first step than by a fresh start")
     if arguments.get("kind") == "StatefulDataLoader":
         return NotTested("the loader itself replays the batches, out of the sampler's reach")
     if arguments.get("sampler") == WITHOUT_INDICES:
         return NotTested("the data set is iterable: there are no indices to skip")
-    batches = drawn[1] - drawn[0]
-    if batches <= 0:
-        return NotTested("no more batches were drawn before the first step than by a fresh start")
     settings = {"loader": loaders.identity(arguments), "batches": batches}
     return PutBack(what=f"{batches} dropped batches skipped in the sampler", settings=settings)
 

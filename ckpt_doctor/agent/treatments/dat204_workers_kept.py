@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from ckpt_doctor.agent import loaders
-from ckpt_doctor.facts.treatment import TREATED, UNTREATED, NotTested, PutBack
+from ckpt_doctor.facts.treatment import TREATED, UNTREATED, NotTested, NotThere, PutBack
 from ckpt_doctor.stats.fingerprints import loader_arguments
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def plan(finding: Finding, comparison: Comparison) -> PutBack | NotTested:
     """Keep the workers of the training loader."""
     arguments = loader_arguments(comparison.after.rank)
     if not arguments.get("num_workers"):
-        return NotTested("the training loader has no workers")
+        return NotThere("the training loader has no workers")
     return PutBack(what="loader workers kept from epoch to epoch", settings=loaders.identity(arguments))
 
 

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ckpt_doctor.agent import loaders
-from ckpt_doctor.facts.treatment import TREATED, NotTested, PutBack
+from ckpt_doctor.facts.treatment import TREATED, NotTested, NotThere, PutBack
 from ckpt_doctor.stats.fingerprints import loader_arguments
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def plan(finding: Finding, comparison: Comparison) -> PutBack | NotTested:
         return NotTested("no loader was seen on both sides")
     changed = {name: before.get(name) for name in RESTORED if before.get(name) != after.get(name)}
     if not changed:
-        return NotTested(f"none of {', '.join(RESTORED)} differs from the control's loader")
+        return NotThere(f"none of {', '.join(RESTORED)} differs from the control's loader")
     told = ", ".join(f"{name}={value}" for name, value in changed.items())
     return PutBack(what=told, settings={"loader": loaders.identity(after), "arguments": changed})
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ckpt_doctor.facts.treatment import TREATED, NotTested, PutBack
+from ckpt_doctor.facts.treatment import TREATED, NotTested, NotThere, PutBack
 from ckpt_doctor.stats.fingerprints import value_at_end
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def plan(finding: Finding, comparison: Comparison) -> PutBack | NotTested:
         if f"env.{name}" in changed
     }
     if not settings and not environment:
-        return NotTested("the resumed run has as many CPUs and threads as the control")
+        return NotThere("the resumed run has as many CPUs and threads as the control")
     told = ", ".join(f"{key} {'not set' if value is None else value}" for key, value in changed.items())
     return PutBack(what=told, settings=settings or None, environment=environment)
 

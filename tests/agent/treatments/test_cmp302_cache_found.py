@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ckpt_doctor.agent.treatments.cmp302_cache_found import cost_s, plan
-from ckpt_doctor.facts.treatment import NotTested, PutBack
+from ckpt_doctor.facts.treatment import NotTested, NotThere, PutBack
 from tests.agent.treatments.conftest import Treat, said, suspected
 from tests.builders import comparison_of, control, event, make_case, resumed
 
@@ -54,7 +54,7 @@ def test_the_control_s_folder() -> None:
     assert isinstance(off, PutBack)
     assert off.settings == {"folder": "/cache", "enable": True}
     assert off.environment["TORCHINDUCTOR_FORCE_DISABLE_CACHES"] is None
-    assert isinstance(planned(), NotTested)
+    assert isinstance(planned(), NotThere)
 
 
 def test_the_cost_at_the_start() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckpt_doctor.agent.treatments.cmp305_state_cast_back import plan
-from ckpt_doctor.facts.treatment import NotTested, PutBack
+from ckpt_doctor.facts.treatment import NotTested, NotThere, PutBack
 from tests.agent.treatments.conftest import Treat, failed, said, suspected
 from tests.builders import comparison_of, control, make_case, resumed
 
@@ -70,4 +70,4 @@ def test_types_and_counts_of_the_control() -> None:
     assert isinstance(dropped, PutBack)
     assert dropped.settings == {"0": {"parameters": 4}}
     assert dropped.what == "optimizer 0: 4 parameters"
-    assert isinstance(planned(), NotTested)
+    assert isinstance(planned(), NotThere)

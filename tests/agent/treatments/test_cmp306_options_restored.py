@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckpt_doctor.agent.treatments.cmp306_options_restored import plan
-from ckpt_doctor.facts.treatment import NotTested, PutBack
+from ckpt_doctor.facts.treatment import NotTested, NotThere, PutBack
 from tests.agent.treatments.conftest import Treat, said, suspected
 from tests.builders import comparison_of, control, make_case, resumed
 
@@ -48,4 +48,4 @@ def test_options_that_can_be_put_back() -> None:
     changed = planned(**{"optimizer.0.group.0.foreach": False, "optimizer.0.group.0.amsgrad": True})
     assert isinstance(changed, PutBack)
     assert changed.settings == {"0": {"0": {"foreach": None, "amsgrad": False}}}
-    assert isinstance(planned(**{"optimizer.0.class": "SGD"}), NotTested)
+    assert isinstance(planned(**{"optimizer.0.class": "SGD"}), NotThere)

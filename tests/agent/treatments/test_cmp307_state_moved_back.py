@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckpt_doctor.agent.treatments.cmp307_state_moved_back import plan
-from ckpt_doctor.facts.treatment import NotTested, PutBack
+from ckpt_doctor.facts.treatment import NotTested, NotThere, PutBack
 from tests.agent.treatments.conftest import Treat, said, suspected
 from tests.builders import comparison_of, control, make_case, resumed
 
@@ -49,5 +49,7 @@ def test_one_kind_of_device() -> None:
     moved = planned("cpu:4", "cuda:4")
     assert isinstance(moved, PutBack)
     assert moved.settings == {"0": {"step_devices": "cpu"}}
-    assert isinstance(planned("cpu:2,cuda:2", "cuda:4"), NotTested)
-    assert isinstance(planned("cpu:4", "cpu:6"), NotTested)
+    mixed = planned("cpu:2,cuda:2", "cuda:4")
+    assert isinstance(mixed, NotTested)
+    assert not isinstance(mixed, NotThere)
+    assert isinstance(planned("cpu:4", "cpu:6"), NotThere)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckpt_doctor.agent.treatments.cmp309_precision_restored import plan
-from ckpt_doctor.facts.treatment import NotTested, PutBack
+from ckpt_doctor.facts.treatment import NotTested, NotThere, PutBack
 from tests.agent.treatments.conftest import Treat, said, suspected
 from tests.builders import comparison_of, control, make_case, resumed
 
@@ -57,4 +57,4 @@ def test_what_changed() -> None:
     assert isinstance(wider, PutBack)
     assert wider.settings == {DEFAULT: "float32", "autocast": False}
     assert wider.what == "default_dtype=float32, autocast=False"
-    assert isinstance(planned(**{"model.dtypes": "float32:9"}), NotTested)
+    assert isinstance(planned(**{"model.dtypes": "float32:9"}), NotThere)

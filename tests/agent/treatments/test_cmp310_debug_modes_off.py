@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckpt_doctor.agent.treatments.cmp310_debug_modes_off import plan
-from ckpt_doctor.facts.treatment import NotTested, PutBack
+from ckpt_doctor.facts.treatment import NotTested, NotThere, PutBack
 from tests.agent.treatments.conftest import Treat, failed, said, suspected
 from tests.builders import comparison_of, control, make_case, resumed
 
@@ -81,4 +81,4 @@ def test_what_only_the_resumed_run_has() -> None:
     twice = planned({HOOKS: 8})
     assert isinstance(twice, PutBack)
     assert twice.settings == {HOOKS: "once each"}
-    assert isinstance(planned({"python.tracing": "trace"}), NotTested)
+    assert isinstance(planned({"python.tracing": "trace"}), NotThere)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckpt_doctor.agent.treatments.cmp312_load_released import plan
-from ckpt_doctor.facts.treatment import NotTested, PutBack
+from ckpt_doctor.facts.treatment import NotThere, PutBack
 from tests.agent.treatments.conftest import Treat, said, suspected
 from tests.builders import comparison_of, control, event, make_case, resumed
 
@@ -36,4 +36,4 @@ def test_without_a_load() -> None:
     finding = suspected("CMP312")
     loaded = resumed(events=[event("load", 0, 0.1, path="ckpt.pt")])
     assert isinstance(plan(finding, comparison_of(make_case(control(), loaded))), PutBack)
-    assert isinstance(plan(finding, comparison_of(make_case(control(), resumed()))), NotTested)
+    assert isinstance(plan(finding, comparison_of(make_case(control(), resumed()))), NotThere)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ckpt_doctor.agent.treatments.dat202_batches_skipped import cost_s, plan
-from ckpt_doctor.facts.treatment import NotTested, PutBack
+from ckpt_doctor.facts.treatment import NotTested, NotThere, PutBack
 from tests.agent.treatments.conftest import Treat, said, suspected
 from tests.builders import RESUMED_STEPS, comparison_of, control, event, make_case, resumed
 
@@ -74,6 +74,8 @@ def test_as_many_as_were_drawn_more(treat: Treat) -> None:
     assert isinstance(usual, PutBack)
     assert usual.settings == {"loader": LOADER, "batches": 60}
     assert isinstance(planned(sampler="_InfiniteConstantSampler"), NotTested)
+    no_replay = resumed(events=[event("loader", 0, loader=0, kind="DataLoader", **LOADER)])
+    assert isinstance(plan(finding, comparison_of(make_case(control(), no_replay))), NotThere)
     assert isinstance(plan(finding, comparison_of(make_case(control(), resumed()))), NotTested)
     assert isinstance(plan(suspected("DAT202"), comparison_of(make_case(control(), resumed()))), NotTested)
 

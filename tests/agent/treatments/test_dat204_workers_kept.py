@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckpt_doctor.agent.treatments.dat204_workers_kept import plan
-from ckpt_doctor.facts.treatment import NotTested, PutBack
+from ckpt_doctor.facts.treatment import NotThere, PutBack
 from tests.agent.treatments.conftest import Treat, failed, said, suspected
 from tests.builders import comparison_of, control, event, make_case, resumed
 
@@ -84,7 +84,7 @@ def test_a_data_set_that_is_built_anew(treat: Treat) -> None:
 def test_a_loader_without_workers() -> None:
     """There is nothing to keep."""
     finding = suspected("DAT204")
-    for workers, kind in ((2, PutBack), (0, NotTested)):
+    for workers, kind in ((2, PutBack), (0, NotThere)):
         loader = event("loader", 0, loader=0, num_workers=workers, **LOADER)
         comparison = comparison_of(make_case(control(), resumed(events=[loader])))
         assert isinstance(plan(finding, comparison), kind)

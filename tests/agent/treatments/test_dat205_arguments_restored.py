@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckpt_doctor.agent.treatments.dat205_arguments_restored import plan
-from ckpt_doctor.facts.treatment import NotTested, PutBack
+from ckpt_doctor.facts.treatment import NotTested, NotThere, PutBack
 from tests.agent.treatments.conftest import Treat, said, suspected
 from tests.builders import comparison_of, control, event, make_case, resumed
 
@@ -65,4 +65,4 @@ def test_only_what_changed_is_put_back() -> None:
         "arguments": {"num_workers": 2},
     }
     assert fewer.what == "num_workers=2"
-    assert isinstance(planned(num_workers=2, batch_size=8), NotTested)
+    assert isinstance(planned(num_workers=2, batch_size=8), NotThere)

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from ckpt_doctor.agent.treatments.hst401_cpus_restored import plan
-from ckpt_doctor.facts.treatment import NotTested, PutBack
+from ckpt_doctor.facts.treatment import NotTested, NotThere, PutBack
 from tests.agent.treatments.conftest import Treat, said, suspected
 from tests.builders import comparison_of, control, make_case, resumed
 from tests.recorded import MODEL
@@ -56,4 +56,4 @@ def test_counts_and_variables_of_the_control() -> None:
     assert fewer.settings == {"cpus.allowed": 2}
     assert fewer.environment == {"OMP_NUM_THREADS": None}
     assert fewer.what == "cpus.allowed 2, env.OMP_NUM_THREADS not set"
-    assert isinstance(planned(), NotTested)
+    assert isinstance(planned(), NotThere)
