@@ -1,4 +1,4 @@
-"""The README as data: its commands, its table of exit codes, and the block that holds the demo's output.
+"""The README as data: commands, Python, the table of exit codes, and the block that holds the demo's output.
 
 ``python -m tests.structure.readme`` runs the demo and puts its real output into the block.
 """
@@ -22,6 +22,12 @@ def commands() -> list[list[str]]:
     blocks = re.findall(r"^```console\n(.*?)^```", README.read_text("utf-8"), re.DOTALL | re.MULTILINE)
     lines = (line for block in blocks for line in block.splitlines())
     return [shlex.split(line.removeprefix("$ ")) for line in lines if line.startswith("$ ")]
+
+
+def python_blocks(title: str) -> list[str]:
+    """The Python of a section, block by block."""
+    _, _, rest = README.read_text("utf-8").partition(f"\n## {title}\n")
+    return re.findall(r"^```python\n(.*?)^```", rest.partition("\n## ")[0], re.DOTALL | re.MULTILINE)
 
 
 def exit_codes() -> dict[int, str]:
