@@ -12,7 +12,7 @@ EXTRAS := dev,frameworks,html,remote,tensorboard
 STEADY := OMP_NUM_THREADS=1 MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=1073741824
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint types format matrix bench bench-noise bench-overhead fuzz readme docs clean
+.PHONY: help setup demo test test-all lint types format matrix confirm bench bench-noise bench-overhead fuzz readme docs clean
 
 help:  ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ format: $(STAMP)  ## Put the code into its standard form
 
 matrix: $(STAMP)  ## Probe every script of fixtures/scripts and print the confusion matrix (long)
 	$(STEADY) $(BIN)/python -m tests.benchmarks.matrix --write
+
+confirm: $(STAMP)  ## Take each cause away that can be taken away, and see what comes back (long)
+	$(STEADY) $(BIN)/python -m tests.benchmarks.confirm --write
 
 bench: $(STAMP)  ## Measure how fast inspect is, and what the agent costs (long)
 	$(STEADY) $(BIN)/python -m tests.benchmarks

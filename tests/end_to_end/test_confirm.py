@@ -8,19 +8,10 @@ from typing import Any
 
 import pytest
 
-from ckpt_doctor.agent.treating import codes
 from tests.benchmarks.cases import ProbeCase, cases, probe
+from tests.benchmarks.confirm import LEAST_SHARE, WITHOUT_INDICES, WRONG, removable
 
-WITHOUT_INDICES = {"accelerate-tagger-replay", "hf-trainer-streaming-replay", "stateful-loader-replay"}
-"""Replays of iterable data sets: there is nothing to skip in."""
-LEAST_SHARE = 0.8
-REMOVABLE = [case for case in cases() if case.cause in codes() and case.name not in WITHOUT_INDICES]
-WRONG = {
-    "stream-epochs-respawn": "DAT203",
-    "gan-double-state": "DAT203",
-    "recommender-float64-state": "DAT203",
-}
-"""Suspects that have nothing to do with the fault."""
+CASES = {case.name: case for case in cases()}
 
 pytestmark = pytest.mark.long
 
@@ -35,7 +26,7 @@ def tested(case: ProbeCase, folder: Path, *options: str) -> dict[str, Any]:
     return {f["code"]: f["confirmation"] for f in report["findings"] if f["confirmation"] is not None}
 
 
-@pytest.mark.parametrize("case", REMOVABLE, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", removable(), ids=lambda case: case.name)
 def test_the_loss_comes_back(case: ProbeCase, tmp_path: Path) -> None:
     """At least four fifths of what the cause costs, which confirms it."""
     confirmation = tested(case, tmp_path, "--confirm")[case.cause]
@@ -47,16 +38,14 @@ def test_the_loss_comes_back(case: ProbeCase, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", sorted(WITHOUT_INDICES))
 def test_what_cannot_be_taken_away(name: str, tmp_path: Path) -> None:
     """It is said why not, and the finding stays as it was."""
-    (case,) = (case for case in cases() if case.name == name)
-    confirmation = tested(case, tmp_path, "--confirm")["DAT202"]
+    confirmation = tested(CASES[name], tmp_path, "--confirm")["DAT202"]
     assert confirmation["confirmed"] is None
     assert confirmation["sentence"].startswith("not tested by removal: ")
 
 
-@pytest.mark.parametrize("name", sorted(WRONG))
-def test_a_wrong_suspect(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "suspect"), WRONG)
+def test_a_wrong_suspect(name: str, suspect: str, tmp_path: Path) -> None:
     """It gives nothing back, and is not confirmed."""
-    (case,) = (case for case in cases() if case.name == name)
-    confirmation = tested(case, tmp_path, "--suspect", WRONG[name])[WRONG[name]]
+    confirmation = tested(CASES[name], tmp_path, "--suspect", suspect)[suspect]
     assert confirmation["confirmed"] is False, confirmation["sentence"]
     assert confirmation["sentence"].startswith("not confirmed: ")
