@@ -39,7 +39,7 @@ for step in range(60):
         torch.save(state, os.path.join(args.out, "last.pt"))
 """
 
-SLOW = {"probe"}
+SLOW = {"probe", "demo"}
 """Commands that take minutes: their command lines are parsed in full, their work is tested elsewhere."""
 
 
@@ -54,6 +54,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_command_runs(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The commands run in the README's order, and none fails or is misunderstood."""
+    pytest.importorskip("pygal")
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     seen = set()
     for words in readme.commands():
@@ -74,8 +75,9 @@ def test_every_command_runs(project: Path, monkeypatch: pytest.MonkeyPatch) -> N
             check=False,
         )
         assert result.returncode == ExitCode.OK, f"{words}: {result.stdout}{result.stderr}"
-    assert seen == {"probe", "inspect", "treat", "record", "compare", "explain", "env"}
+    assert seen == {"demo", "probe", "inspect", "treat", "record", "compare", "explain", "env"}
     assert (project / "verdict.json").is_file()
+    assert (project / "verdict.html").is_file()
 
 
 def test_the_exit_codes() -> None:
