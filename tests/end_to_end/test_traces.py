@@ -18,6 +18,7 @@ from tests.structure.source import ROOT
 from tests.traced import trace_pair
 
 SCRIPTS = ROOT / "fixtures" / "scripts"
+TRACES = ROOT / "fixtures" / "traces"
 REAL = ROOT.parent / "shared" / "traces"
 
 
@@ -61,6 +62,8 @@ FAULTY = (
     ),
     Traced("grad_accum.py", (OUT, "--fault=accumulate"), ("--resume={checkpoint}",), 100, Side.WORK),
 )
+KEPT = (HEALTHY[1], FAULTY[2])
+"""Whose traces, made on a quiet machine, lie in fixtures/traces: see generate.py there."""
 STACKS = Traced(
     "stream_epochs.py",
     (OUT, "--fault=respawn"),
@@ -145,6 +148,15 @@ def test_workers_that_start_again(tmp_path: Path) -> None:
     assert "DAT204" not in {item.code for item in report.not_evaluated}
     if report.verdict.status is Status.SLOWER:
         assert report.verdict.cause == "DAT204"
+
+
+@pytest.mark.parametrize("case", KEPT, ids=lambda case: case.name)
+def test_on_a_quiet_machine(case: Traced) -> None:
+    """Traces that no neighbour disturbed name the side of a fault, and call a healthy resume as fast."""
+    before, after = (str(TRACES / case.name / f"{arm}.json.gz") for arm in ("before", "after"))
+    report = doctor.compare(before, after, Policy())
+    status = Status.SAME if case.side is Side.NONE else Status.SLOWER
+    assert (report.verdict.status, report.verdict.side) == (status, case.side), report.verdict
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the real GPU traces are not here")
