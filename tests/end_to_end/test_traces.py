@@ -49,6 +49,13 @@ HEALTHY = (
     Traced("recommender.py", (OUT,), ("--from-checkpoint={checkpoint}",), 150, Side.NONE),
 )
 FAULTY = (
+    Traced(
+        "image_folder.py",
+        (OUT, "--data-dir={data}", "--workers=0", "--fault=drop-behind"),
+        ("--resume={checkpoint}",),
+        200,
+        Side.DATA,
+    ),
     Traced("image_classify.py", (OUT, "--fault=fewer-workers"), ("--resume={checkpoint}",), 80, Side.DATA),
     Traced(
         "stream_epochs.py", (OUT, "--fault=respawn"), ("--restore={checkpoint}",), 150, Side.DATA, active=90
@@ -62,7 +69,7 @@ FAULTY = (
     ),
     Traced("grad_accum.py", (OUT, "--fault=accumulate"), ("--resume={checkpoint}",), 100, Side.WORK),
 )
-KEPT = (HEALTHY[1], FAULTY[2])
+KEPT = (HEALTHY[1], FAULTY[0], FAULTY[3])
 """Whose traces, made on a quiet machine, lie in fixtures/traces: see generate.py there."""
 STACKS = Traced(
     "stream_epochs.py",
