@@ -63,9 +63,10 @@ def is_slower(comparison: Comparison, *, proven: bool) -> bool:
     """Whether the resumed run's steps are slower beyond noise.
 
     The interval knows the noise within these two processes, but not what any two processes differ by.
-    So where only the clock speaks, its lower end has to be above more than 1. Different experiments are
-    none slower than the other, nor are commands that differ, where only the clock speaks; and where
-    observing takes a large part of the step, a slowdown has to be larger than that part.
+    So where only the clock speaks, its lower end has to be above more than 1, unless the interval is one over
+    several pairs of processes. Different experiments are none slower than the other, nor are commands that
+    differ, where only the clock speaks; and where observing takes a large part of the step, a slowdown has to
+    be larger than that part.
 
     Args:
         comparison: The two runs.
@@ -76,7 +77,8 @@ def is_slower(comparison: Comparison, *, proven: bool) -> bool:
         return False
     if proven:
         return ratio.low > 1.0 and ratio.value >= least
-    return not comparison.arguments and ratio.low >= least and ratio.value >= comparison.effect_floor_ratio
+    surely = ratio.low > 1.0 if comparison.knows_spread else ratio.low >= least
+    return not comparison.arguments and surely and ratio.value >= comparison.effect_floor_ratio
 
 
 def observer_ratio(comparison: Comparison) -> float | None:

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from ckpt_doctor.facts.run import Event, RankRecord, RunRecord, SourceLine
 from ckpt_doctor.facts.shape import Shape as Shape
 
+SPREAD_PAIRS = 3
+"""From so many pairs of processes on their spread is known; that of two says next to nothing."""
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -184,6 +187,17 @@ class RankDelta:
 
 
 @dataclass(frozen=True)
+class PairRatio:
+    """What one pair of processes reads: a fresh run, and one that was resumed beside it."""
+
+    before: str
+    """Where the recording of the fresh run lies."""
+    after: str
+    ratio: Interval
+    """Mean step time after over before, with the interval of these two processes alone."""
+
+
+@dataclass(frozen=True)
 class Comparison:
     """Two runs laid side by side."""
 
@@ -225,6 +239,14 @@ class Comparison:
     """The lower end of the interval of ``sampler_ratio``."""
     rewritten_files: tuple[str, ...] = ()
     """Files that the resumed run made again, and the control did not (a cache that was full)."""
+    pairs: tuple[PairRatio, ...] = ()
+    """The pairs of processes that times and budget are the mean of, first the one whose windows these are;
+    empty where there is only that one."""
+
+    @property
+    def knows_spread(self) -> bool:
+        """Whether the interval holds what processes of identical code differ by, as seen in pairs of them."""
+        return len(self.pairs) >= SPREAD_PAIRS
 
     @property
     def delta_s(self) -> float:

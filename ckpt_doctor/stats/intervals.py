@@ -143,12 +143,18 @@ def enough_turns(before: Sequence[Sequence[Row]], after: Sequence[Sequence[Row]]
     return sum(1 for b, a in zip(before, after, strict=False) if b and a) >= MIN_TURN_PAIRS
 
 
-def detectable_ratio(ratio: Interval) -> float:
-    """The slowdown that steps as noisy as these show with ``POWER``, from the interval's width."""
+def detectable_ratio(ratio: Interval, floor_ratio: float = 1.0) -> float:
+    """The slowdown that steps as noisy as these show with ``POWER``, from the interval's width.
+
+    Args:
+        ratio: The ratio with its interval.
+        floor_ratio: The smallest ratio that is called a slowdown.
+    """
     normal = NormalDist()
     reach = normal.inv_cdf((1.0 + CONFIDENCE) / 2.0)
     error = (math.log(ratio.high) - math.log(ratio.low)) / (2.0 * reach)
-    return math.exp((reach + normal.inv_cdf(POWER)) * error)
+    power = normal.inv_cdf(POWER)
+    return max(math.exp((reach + power) * error), floor_ratio * math.exp(power * error))
 
 
 def block_length(values: Sequence[float]) -> int:
