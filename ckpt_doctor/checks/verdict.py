@@ -168,7 +168,7 @@ def _speed(comparison: Comparison, findings: Sequence[Finding]) -> tuple[Status,
     if ratio.low > 1.0:
         floor = units.ratio(comparison.effect_floor_ratio)
         return Status.SAME, (
-            f"the resumed run is as fast as before, as far as one pair of processes can tell: "
+            f"the resumed run is as fast as before, as far as {_pairs(comparison)} of processes can tell: "
             f"it reads {units.ratio(ratio.value)}, and identical code differs by up to {floor}"
         )
     return Status.SAME, "the resumed run is as fast as before"
@@ -215,6 +215,8 @@ def _next_step(comparison: Comparison) -> str:
         return "Repeat on a quiet machine, or with --threads 1 for both arms."
     if not comparison.paired:
         return "Probe both arms in turns on one machine, so that its moods meet both."
+    if comparison.pairs:
+        return "Measure more pairs of processes (--pairs, --budget), with --threads 1 and --steady-heap."
     return "Measure more steps, with --threads 1 and --steady-heap for both arms."
 
 
@@ -238,4 +240,9 @@ def _times(comparison: Comparison) -> str:
 def _steps(comparison: Comparison) -> str:
     ratio = comparison.ratio
     before, after = units.seconds(comparison.before.step_s), units.per_step(comparison.after.step_s)
-    return f"{before} -> {after}, 95 % {ratio.low:.2f}-{ratio.high:.2f}"
+    over = f" over {_pairs(comparison)} of processes" if comparison.pairs else ""
+    return f"{before} -> {after}, 95 % {ratio.low:.2f}-{ratio.high:.2f}{over}"
+
+
+def _pairs(comparison: Comparison) -> str:
+    return f"{len(comparison.pairs)} pairs" if comparison.pairs else "one pair"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Interference,
         Interval,
         OrderCheck,
+        PairRatio,
         StartCost,
         Window,
     )
@@ -79,6 +80,17 @@ def _verdict(report: Report) -> Json:
         "before_samples_per_s": comparison.before.samples_per_s if comparison else None,
         "after_samples_per_s": comparison.after.samples_per_s if comparison else None,
         "detectable_ratio": comparison.detectable_ratio if comparison else None,
+        "pairs": [_pair(pair) for pair in comparison.pairs] if comparison else [],
+    }
+
+
+def _pair(pair: PairRatio) -> Json:
+    return {
+        "before": pair.before,
+        "after": pair.after,
+        "ratio": pair.ratio.value,
+        "ratio_low": pair.ratio.low,
+        "ratio_high": pair.ratio.high,
     }
 
 

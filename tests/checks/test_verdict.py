@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from ckpt_doctor.checks.blame import is_slower
 from ckpt_doctor.checks.engine import judge
 from ckpt_doctor.checks.verdict import decide
+from ckpt_doctor.facts.comparison import Interval, PairRatio
 from ckpt_doctor.facts.report import Case, Confidence, Finding, Severity, Side, Status, Verdict
 from ckpt_doctor.facts.run import RunRecord
 from tests.builders import RESUMED_STEPS, control, event, make_case, resumed
+from tests.report.sample import comparison
 
 
 def _verdict(before: RunRecord, after: RunRecord) -> Verdict:
@@ -84,3 +88,30 @@ def test_the_sentence_holds_ratio_times_and_interval() -> None:
     sentence = _verdict(control(events=[event("save", 60, 0.1)]), after).sentence
     assert "1.79x slower (10.0 ms -> 17.9 ms/step, 95 %" in sentence
     assert "cold page cache" in sentence
+
+
+def test_several_pairs_of_processes_are_told_as_such() -> None:
+    """Their number stands beside the interval; where they do not tell enough, more of them is the advice."""
+    pairs = (PairRatio("b", "a", Interval(1.0, 0.9, 1.1)),) * 6
+    above = comparison(pairs=pairs, ratio=Interval(1.03, 1.01, 1.05), effect_floor_ratio=1.04)
+    verdict = decide(Case(comparison=above), [])
+    assert verdict.status is Status.SAME
+    assert "as far as 6 pairs of processes can tell: it reads 1.03×" in verdict.sentence
+    assert verdict.sentence.endswith("95 % 1.01-1.05 over 6 pairs of processes).")
+    open_ = comparison(pairs=pairs, ratio=Interval(1.08, 0.98, 1.19), effect_floor_ratio=1.04)
+    verdict = decide(Case(comparison=open_), [])
+    assert verdict.status is Status.INCONCLUSIVE
+    assert verdict.next_step is not None
+    assert "--pairs" in verdict.next_step
+    assert "--pairs" not in (decide(Case(comparison=replace(open_, pairs=())), []).next_step or "")
+
+
+def test_the_spread_of_processes_stands_in_for_the_share_of_the_floor() -> None:
+    """Over pairs an interval above 1 is enough, with a mean above the floor; one pair needs more."""
+    ratio = Interval(1.05, 1.01, 1.09)
+    pairs = (PairRatio("b", "a", ratio),) * 3
+    assert is_slower(comparison(pairs=pairs, ratio=ratio, effect_floor_ratio=1.04), proven=False)
+    assert not is_slower(comparison(pairs=pairs[:2], ratio=ratio, effect_floor_ratio=1.04), proven=False)
+    assert not is_slower(comparison(pairs=pairs, ratio=ratio, effect_floor_ratio=1.06), proven=False)
+    low = Interval(1.05, 0.99, 1.11)
+    assert not is_slower(comparison(pairs=pairs, ratio=low, effect_floor_ratio=1.04), proven=False)

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from ckpt_doctor.facts.checklist import ItemStatus
-from ckpt_doctor.facts.comparison import Interval, Shape
+from ckpt_doctor.facts.comparison import Interval, PairRatio, Shape
 from ckpt_doctor.facts.report import Confidence, Evidence, Report, Severity, Side, Status
 from ckpt_doctor.facts.states import PresenceDetail, PresenceStatus, StateKind
 from ckpt_doctor.report.json import render
@@ -169,3 +169,12 @@ def test_a_finding_without_a_line_has_a_place_to_be_shown_at() -> None:
     assert order["location"] is None
     assert order["shown_at"] == {"file": "train.py", "line": 40}
     assert parsed(inspect_report())["findings"][0]["shown_at"] is None
+
+
+def test_every_pair_of_processes_is_there() -> None:
+    """Each with its recordings, its ratio and its interval; where there was only one, the list is empty."""
+    pairs = (PairRatio("rec/before", "rec/after", Interval(1.5, 1.4, math.inf)),)
+    assert parsed(probe_report(comparison=comparison(pairs=pairs)))["verdict"]["pairs"] == [
+        {"before": "rec/before", "after": "rec/after", "ratio": 1.5, "ratio_low": 1.4, "ratio_high": None}
+    ]
+    assert parsed(probe_report())["verdict"]["pairs"] == parsed(inspect_report())["verdict"]["pairs"] == []

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ckpt_doctor.facts.comparison import Shape
+from ckpt_doctor.facts.comparison import Interval, PairRatio, Shape
 from ckpt_doctor.facts.report import Evidence, Location, Severity, Side, Status, Verdict
 from ckpt_doctor.report import wording
-from tests.report.sample import cold_cache, inspect_report, order_lost, probe_report
+from tests.report.sample import cold_cache, comparison, inspect_report, order_lost, probe_report
 
 
 def test_headline() -> None:
@@ -58,3 +58,11 @@ def test_cost() -> None:
 def test_evidence_values(value: float | str | bool | None, unit: str | None, text: str) -> None:
     """Every type of evidence has its words; what is missing is unknown, not zero."""
     assert wording.evidence_value(Evidence("x", value, unit, "agent")) == text
+
+
+def test_what_each_pair_of_processes_read() -> None:
+    """Several pairs are told with their number and what each read; of one pair nothing more is told."""
+    read = tuple(PairRatio("b", "a", Interval(ratio, 1.0, 2.0)) for ratio in (1.5, 1.554, 1.5))
+    words = wording.measured(comparison(pairs=read))
+    assert words[1] == "over 3 pairs of processes: 1.50, 1.55, 1.50"
+    assert (words[0], *words[2:]) == wording.measured(comparison())

@@ -187,12 +187,21 @@ def _counted(comparison: Comparison) -> str:
     return words if kind == RECORDING else f"{words} of a {kind}"
 
 
+def _over_pairs(comparison: Comparison) -> tuple[str, ...]:
+    """What each pair of processes read, as ``over 3 pairs of processes: 1.01, 1.06, 1.02``; none of one."""
+    if not comparison.pairs:
+        return ()
+    read = ", ".join(f"{pair.ratio.value:.2f}" for pair in comparison.pairs)
+    return (f"over {len(comparison.pairs)} pairs of processes: {read}",)
+
+
 def measured(comparison: Comparison) -> tuple[str, ...]:
     """How two runs were measured, what would have shown, and what the measurement cost."""
     turns = sum(turn.phase == "interleaved" for turn in comparison.after.run.turns)
     how = f"in {turns} turns each" if comparison.paired and turns else "one run after the other"
     words = [
         f"{_counted(comparison)}, {how}",
+        *_over_pairs(comparison),
         f"a slowdown above {units.percent(comparison.detectable_ratio - 1)} would show",
     ]
     if comparison.agent_per_step_s is not None:
