@@ -101,7 +101,7 @@ def probe(request: ProbeRequest, policy: Policy, progress: Progress) -> Report:
         return trials.report(experiment.run(request, progress, trials.choose))
     outcome = experiment.run(request, progress)
     progress("judging", None)
-    return _compare("probe", str(outcome.before), str(outcome.after), policy, warnings=outcome.warnings)
+    return _compare_probed(outcome, policy)
 
 
 def record(command: Sequence[str], output: Path) -> int:
@@ -147,8 +147,7 @@ class _Trials:
         from ckpt_doctor.facts.treatment import NotTested
 
         self._progress("judging", None)
-        before, after = str(outcome.before), str(outcome.after)
-        report = self._report = _compare("probe", before, after, self._policy, outcome.warnings)
+        report = self._report = _compare_probed(outcome, self._policy)
         assert report.comparison is not None
         names = {rule.code: rule.name for rule in engine.catalogue()}
         trials: list[Trial] = []
@@ -223,11 +222,28 @@ def _inspection(checkpoints: tuple[CheckpointFacts, ...], policy: Policy) -> Rep
     return _report("inspect", Case(checkpoints=checkpoints, required=policy.required), policy)
 
 
-def _compare(command: str, before: str, after: str, policy: Policy, warnings: Sequence[str]) -> Report:
+def _compare_probed(outcome: ProbeOutcome, policy: Policy) -> Report:
     from ckpt_doctor.readers.recordings import read_recording
 
-    runs = (read_recording(before), read_recording(after))
-    return _judge_runs(command, runs, policy, {"before": before, "after": after}, warnings)
+    runs = (read_recording(outcome.before), read_recording(outcome.after))
+    further, notes = _further_pairs(outcome.pairs)
+    context = {"before": str(outcome.before), "after": str(outcome.after)}
+    return _judge_runs("probe", runs, policy, context, (*outcome.warnings, *notes), further)
+
+
+def _further_pairs(pairs: Sequence[tuple[Path, Path]]) -> tuple[list[Comparison], list[str]]:
+    """Further pairs of processes, and why some of them are left out."""
+    from ckpt_doctor.readers.recordings import read_recording
+    from ckpt_doctor.stats.comparison import compare_runs
+
+    found: list[Comparison] = []
+    notes: list[str] = []
+    for before, after in pairs:
+        try:
+            found.append(compare_runs(read_recording(before), read_recording(after)))
+        except RecordingError as error:
+            notes.append(f"a pair of processes is left out: {error.what}")
+    return found, notes
 
 
 def _judge_runs(
@@ -236,10 +252,12 @@ def _judge_runs(
     policy: Policy,
     context: dict[str, str],
     warnings: Sequence[str],
+    further: Sequence[Comparison] = (),
 ) -> Report:
     from ckpt_doctor.stats.comparison import compare_runs
+    from ckpt_doctor.stats.pairs import over_pairs
 
-    comparison = compare_runs(*runs)
+    comparison = over_pairs(compare_runs(*runs), further)
     checkpoints, notes = _checkpoint_between(comparison.after.run.meta.checkpoint)
     case = Case(comparison=comparison, checkpoints=checkpoints, required=policy.required)
     told = dict.fromkeys((*warnings, *runs[0].notes, *runs[1].notes, *notes))

@@ -24,6 +24,7 @@ Examples:
       torchrun --nproc-per-node 2 train.py
   ckpt-doctor probe -m package.train --epochs 3
   ckpt-doctor probe --confirm train.py
+  ckpt-doctor probe --pairs 8 --budget 120 train.py
 """
 
 
@@ -73,6 +74,14 @@ def probe(
         float,
         typer.Option(min=1, metavar="SECONDS", help="Time for all turns together."),
     ] = ProbeRequest.budget_s,
+    pairs: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Measure so many pairs of processes, to tell a slowdown of a few per cent from chance.",
+        ),
+    ] = ProbeRequest.pairs,
     first_step_timeout: Annotated[
         float,
         typer.Option(min=1, metavar="SECONDS", help="Give up if no step ends within this."),
@@ -157,6 +166,7 @@ def probe(
         turns=turns,
         turn_s=turn,
         budget_s=budget,
+        pairs=pairs,
         first_step_timeout_s=first_step_timeout,
         save_timeout_s=save_timeout,
         threads=threads,

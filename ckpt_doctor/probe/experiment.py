@@ -16,10 +16,15 @@ show there only.
 Where memory does not hold two runs (or on demand), the control runs to its end first, the checkpoint
 is put back as it was at the save, and the resumed run follows.
 
-With ``--confirm`` both runs are then held where they are, until it is known which causes are suspected.
-For each, one more run is resumed from the same checkpoint with that cause taken away. Once it is as far as
-the others it takes turns with both of them: with the control, to be held against it, and with the resumed
-run, since a slowdown may fade by itself.
+With ``--pairs N`` all this is done N times, with fewer turns each but for the first: what two processes of
+identical code differ by shows only in several of them. Each further pair is a fresh run up to the same save
+and past it, and one that is resumed from the first pair's checkpoint. They find what the first ones found:
+the folder of the checkpoints without what was saved there since, and the page cache as it was at the save.
+
+With ``--confirm`` both runs (of the first pair) are held where they are, until it is known which causes are
+suspected. For each, one more run is resumed from the same checkpoint with that cause taken away. Once it is
+as far as the others it takes turns with both of them: with the control, to be held against it, and with the
+resumed run, since a slowdown may fade by itself.
 
 A turn ends at the end of a step, at a step number fixed beforehand, so no step is cut, and long
 steps are neither more nor less likely to be counted than short ones.
@@ -43,9 +48,11 @@ from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.errors import InputError, MachineError, ScriptError, UsageError
 from ckpt_doctor.facts.treatment import TRIAL_PREFIX, Trial
 from ckpt_doctor.probe.arm import Arm
+from ckpt_doctor.probe.cleared import Cleared
 from ckpt_doctor.probe.commands import resumed
 from ckpt_doctor.probe.kept import Kept
 from ckpt_doctor.probe.outputs import Outputs
+from ckpt_doctor.probe.pairs import further_pair
 from ckpt_doctor.probe.recording import new_folder
 from ckpt_doctor.probe.request import ProbeRequest
 from ckpt_doctor.probe.residency import Residency, Warmed, evict
@@ -68,6 +75,9 @@ START_STEPS = WARM_UP_STEPS + MIN_TURN_STEPS
 WARM_SHARE = 0.5
 """Part of the free memory that data files may fill where they are to stay in memory."""
 
+OF_THE_PROBE = ("command", "output", "pairs")
+"""What a request says of the probe as a whole; a recording tells the rest of it, beside its own command."""
+
 
 @dataclass(frozen=True)
 class TrialOutcome:
@@ -87,6 +97,8 @@ class ProbeOutcome:
     checkpoint: Path
     warnings: tuple[str, ...]
     trials: tuple[TrialOutcome, ...] = ()
+    pairs: tuple[tuple[Path, Path], ...] = ()
+    """Where further pairs of processes left theirs, each of its fresh and its resumed run."""
 
 
 Choose = Callable[[ProbeOutcome], Sequence[Trial]]
@@ -94,7 +106,7 @@ Choose = Callable[[ProbeOutcome], Sequence[Trial]]
 
 
 def run(request: ProbeRequest, progress: Progress, choose: Choose | None = None) -> ProbeOutcome:
-    """Run both arms, and then those that confirm; leave no process behind however it ends.
+    """Run both arms, then further pairs, then those that confirm; leave no process behind however it ends.
 
     Args:
         request: What to run, and how.
@@ -107,9 +119,11 @@ def run(request: ProbeRequest, progress: Progress, choose: Choose | None = None)
         ScriptError: The script did not take a step, save, load, or go on.
         MachineError: There is no room for a copy of the checkpoint.
     """
-    experiment = _Experiment(request, progress, keeps=choose is not None)
+    experiment = _Experiment(request, progress, keeps=choose is not None or request.pairs > 1)
     try:
         outcome = experiment.run()
+        if request.pairs > 1:
+            outcome = experiment.repeat(outcome, holds=choose is not None)
         if choose is not None:
             outcome = experiment.confirm(outcome, choose)
         progress("ending the runs", None)
@@ -134,8 +148,12 @@ class _Experiment:
         """What each arm would find in the page cache by itself, by the arm's name."""
         self._origin = 0
         """The control's first step since the save."""
-        self._cache = Residency(())
-        """What the resumed run found in the page cache when it started."""
+        self._at_save: Residency | None = None
+        """What the control found in the page cache from its save on, where others are to find the same."""
+        self._cache: Residency | None = None
+        """What the resumed run found in the page cache when it started, likewise."""
+        self._turns_s = 0.0
+        """What all turns have taken."""
 
     def run(self) -> ProbeOutcome:
         request = self._request
@@ -144,7 +162,7 @@ class _Experiment:
             raise UsageError(
                 "--resumes needs the script's own saves", hint="leave out --checkpoint, or --resumes"
             )
-        before = self._start_before(hold_at=UNSAVED_CONTROL_STEPS if given else None)
+        before = self._start_fresh("before")
         checkpoint, origin = (
             (given, UNSAVED_CONTROL_STEPS - 1) if given else self._wait_for_save(before, self._started_unix_s)
         )
@@ -152,39 +170,28 @@ class _Experiment:
             checkpoint = self._resume_in_between(number, before, checkpoint)
             origin = self._next_save_of_control(number, before, checkpoint)
         self._origin = origin
-        self._outcome["before"] = {"origin_step": origin, "checkpoint": str(checkpoint)}
-        residency = self._views["before"] = Residency(self._data_files(before))
-        alive = before.is_alive
-        if alive:
-            before.halt_alone()
-        if self._keeps:
-            self._keep(checkpoint)
-            residency.put_back(before.read_files())
-        if alive and (request.alternate or not self._memory_for_two(before)):
-            self._run_control_to_its_end(before, checkpoint)
-            residency.put_back(before.read_files())
-            alive = False
-        if request.cold_cache:
-            evict(before.read_files())
-        if self._keeps:
-            self._cache = Residency(self._data_files(before))
-        self._outputs = Outputs(checkpoint.parent)
-        try:
-            after = self._start_resumed("after", checkpoint, self._after_start_steps(before, origin, alive))
-        except ScriptError as error:
-            if not (alive and _needs_to_be_alone(error)):
-                raise
-            self._warnings.append("both runs want the same device or port: they ran one after the other")
-            self._arms.pop().discard()
-            self._run_control_to_its_end(before, checkpoint)
-            alive = False
-            after = self._start_resumed("after", checkpoint, self._after_start_steps(before, origin, alive))
-        self._check_load(after, checkpoint)
-        self._outputs.hide(after.name, after.written_paths())
-        if alive and after.is_alive:
-            self._views["after"] = Residency(self._data_files(after))
-            self._take_turns((before, after))
+        after = self._resume_beside(before, "after", checkpoint, origin, request)
         return ProbeOutcome(before.folder, after.folder, checkpoint, tuple(self._warnings))
+
+    def repeat(self, outcome: ProbeOutcome, *, holds: bool) -> ProbeOutcome:
+        """Run further pairs of processes, as many as were asked for and as the time budget holds.
+
+        Args:
+            outcome: What the first pair left.
+            holds: Whether the first pair is to be held meanwhile, and not ended.
+        """
+        wanted = self._request.pairs
+        if not holds:
+            for arm in self._arms:
+                self._end(arm)
+        done: list[tuple[Path, Path]] = []
+        for number in range(2, wanted + 1):
+            try:
+                done.append(self._run_again(number, outcome.checkpoint, self._plan_again()))
+            except (ScriptError, MachineError) as error:
+                self._warnings.append(f"{number - 1} of {wanted} pairs of processes measured: {error.what}")
+                break
+        return replace(outcome, warnings=tuple(self._warnings), pairs=tuple(done))
 
     def confirm(self, outcome: ProbeOutcome, choose: Choose) -> ProbeOutcome:
         """Hold both runs as they are, let it be chosen what is tested, and run each trial."""
@@ -204,10 +211,13 @@ class _Experiment:
 
     # --- the arms --------------------------------------------------------------------------
 
-    def _start_before(self, hold_at: int | None) -> Arm:
+    def _start_fresh(self, name: str) -> Arm:
+        """Start a fresh run that is held at its save, or after some steps where the checkpoint is given."""
         request = self._request
+        hold_at = None if request.checkpoint is None else UNSAVED_CONTROL_STEPS
         watched = hold_at is None and request.checkpoint_path is None
-        before = self._arm("before", request.command, hold_at=hold_at, hold_on_save=watched)
+        second = name != "before"
+        before = self._arm(name, request.command, hold_at=hold_at, hold_on_save=watched, second=second)
         self._progress(f"fresh run: {shlex.join(request.command)}", None)
         before.start()
         self._wait_first_step(before, "fresh")
@@ -258,7 +268,7 @@ class _Experiment:
             allow_tracing=request.stacks,
             treatment=_treatment(trial),
         )
-        recorded = {key: value for key, value in asdict(request).items() if key not in ("command", "output")}
+        recorded = {key: value for key, value in asdict(request).items() if key not in OF_THE_PROBE}
         if trial is not None:
             recorded["treatment"] = trial.put_back.what
         environment = _environment(request, trial, second=second)
@@ -306,7 +316,7 @@ class _Experiment:
         between.start()
         self._wait_first_step(between, "resumed")
         saved, _ = self._wait_for_save(between, since_unix_s)
-        self._check_load(between, checkpoint)
+        self._check_load(between, before, checkpoint)
         between.end()
         return saved
 
@@ -317,12 +327,151 @@ class _Experiment:
             The step of the control's save.
         """
         kept = Kept(checkpoint, self._folder / f"checkpoint-{number}")
-        seen, since_unix_s = len(saves(before.folder.glob("rank*.jsonl"))), time.time()
-        before.go_on_to_save(hold=self._request.checkpoint_path is None)
-        _, step = self._wait_for_save(before, since_unix_s, seen)
+        step = self._wait_for_next_save(before)
         kept.put_back()
         kept.discard()
         return step
+
+    def _wait_for_next_save(self, before: Arm) -> int:
+        """Let a fresh run that is held at a save go on to the next one; returns the step of that."""
+        seen, since_unix_s = len(saves(before.folder.glob("rank*.jsonl"))), time.time()
+        before.go_on_to_save(hold=self._request.checkpoint_path is None)
+        _, step = self._wait_for_save(before, since_unix_s, seen)
+        return step
+
+    # --- the pair --------------------------------------------------------------------------
+
+    def _resume_beside(
+        self, before: Arm, name: str, checkpoint: Path, origin: int, request: ProbeRequest
+    ) -> Arm:
+        """Start a resumed run where the fresh one is held at its save, and let both take their turns.
+
+        Returns:
+            The resumed run.
+        """
+        self._outcome[before.name] = {"origin_step": origin, "checkpoint": str(checkpoint)}
+        residency = self._views[before.name] = self._view_at_save(before)
+        alive = before.is_alive
+        if alive:
+            before.halt_alone()
+        if self._keeps:
+            self._keep(checkpoint)
+            residency.put_back(before.read_files())
+        if alive and (request.alternate or not self._memory_for_two(before)):
+            self._run_control_to_its_end(before, checkpoint, request)
+            residency.put_back(before.read_files())
+            alive = False
+        if request.cold_cache:
+            evict(before.read_files())
+        if self._keeps:
+            self._find_cache(before)
+        self._outputs = Outputs(checkpoint.parent)
+        try:
+            after = self._start_resumed(name, checkpoint, self._after_start_steps(before, origin, alive))
+        except ScriptError as error:
+            if not (alive and _needs_to_be_alone(error)):
+                raise
+            self._warnings.append("both runs want the same device or port: they ran one after the other")
+            self._arms.pop().discard()
+            self._run_control_to_its_end(before, checkpoint, request)
+            alive = False
+            after = self._start_resumed(name, checkpoint, self._after_start_steps(before, origin, alive))
+        self._check_load(after, before, checkpoint)
+        self._outputs.hide(after.name, after.written_paths())
+        if alive and after.is_alive:
+            self._views[after.name] = Residency(self._data_files(after))
+            self._take_turns((before, after), request)
+        return after
+
+    def _view_at_save(self, before: Arm) -> Residency:
+        """What the fresh run finds in the page cache from its save on; further ones find the same."""
+        if self._at_save is not None:
+            return self._at_save.copy()
+        view = Residency(self._data_files(before))
+        if self._keeps:
+            self._at_save = view.copy()
+        return view
+
+    def _find_cache(self, before: Arm) -> None:
+        """Note what the resumed run will find in the page cache; for further ones, put that back."""
+        files = self._data_files(before)
+        if self._cache is None:
+            self._cache = Residency(files)
+        else:
+            self._cache.put_back(files)
+
+    # --- further pairs ---------------------------------------------------------------------
+
+    def _plan_again(self) -> ProbeRequest:
+        """What the next pair of processes is asked to do.
+
+        Raises:
+            MachineError: There is no time, or no memory, for one.
+        """
+        plan, first = further_pair(self._request, self._turns_s), self._arms[0]
+        if plan is None:
+            raise MachineError(f"the time budget of {self._request.budget_s:.0f} s ended")
+        if first.is_alive and not _memory_for_more(first, runs=2):
+            raise MachineError("memory does not hold more runs beside the first ones")
+        return plan
+
+    def _run_again(self, number: int, checkpoint: Path, plan: ProbeRequest) -> tuple[Path, Path]:
+        """Run one more pair of processes, the first one of which starts afresh.
+
+        Returns:
+            The recordings of both.
+
+        Raises:
+            ScriptError: They did not come as far as the first ones did.
+        """
+        assert self._kept is not None
+        self._progress(f"pair {number} of {plan.pairs}", None)
+        earlier, outputs = len(self._arms), self._outputs
+        saved = [str(checkpoint), *_all_written(self._arms)]
+        cleared = Cleared(checkpoint.parent, saved, self._started_unix_s)
+        try:
+            since_unix_s = time.time()
+            before = self._start_fresh(f"before-{number}")
+            origin = self._wait_for_origin(before, since_unix_s)
+            self._check_fresh(before, checkpoint)
+            self._kept.put_back()
+            after = self._resume_beside(before, f"after-{number}", checkpoint, origin, plan)
+        finally:
+            ours = self._arms[earlier:]
+            for arm in ours:
+                self._end(arm)
+            if self._outputs is not None and self._outputs is not outputs:
+                self._outputs.settle()
+            self._outputs = outputs
+            cleared.put_back([str(checkpoint), *_all_written(ours)])
+            if not checkpoint.exists():
+                self._kept.put_back()  # a script may empty its folder as it starts
+        return before.folder, after.folder
+
+    def _wait_for_origin(self, before: Arm, since_unix_s: float) -> int:
+        """Wait until a further fresh run is held where the first one was when the resumed run started.
+
+        Returns:
+            The step from which its steps count.
+        """
+        if self._request.checkpoint is not None:
+            return UNSAVED_CONTROL_STEPS - 1
+        _, origin = self._wait_for_save(before, since_unix_s)
+        for _ in range(1, self._request.resumes):
+            origin = self._wait_for_next_save(before)
+        return origin
+
+    def _check_fresh(self, before: Arm, checkpoint: Path) -> None:
+        """Raise where a further fresh run has read what the first one has saved and not read.
+
+        Raises:
+            ScriptError: It has: then it is no fresh run, and may be as slow as the resumed one.
+        """
+        first = self._arms[0]
+        saved = {save.path for save in saves(first.folder.glob("rank*.jsonl"))}
+        for path in sorted(_all_read(before) - _all_read(first)):
+            if path in saved or _within(path, checkpoint):
+                raise ScriptError(f"the next fresh run has read {path}, which the first one has saved")
 
     # --- the checkpoint --------------------------------------------------------------------
 
@@ -385,7 +534,7 @@ class _Experiment:
         hint = f"{hint}; or wait longer with --save-timeout"
         return ScriptError(f"{what} ({arm.steps()} steps)", hint=hint)
 
-    def _check_load(self, after: Arm, checkpoint: Path) -> None:
+    def _check_load(self, after: Arm, before: Arm, checkpoint: Path) -> None:
         """Raise unless the resumed run has read the checkpoint.
 
         Raises:
@@ -394,7 +543,7 @@ class _Experiment:
         loaded = [path for (path,) in after.lines("r")] + after.loaded_paths()
         if any(_within(path, checkpoint) for path in loaded):
             return
-        others = sorted({path for path in loaded if self._made_by_probe(path)})
+        others = sorted({path for path in loaded if self._made_by_probe(path, before)})
         if others:
             self._warnings.append(f"the resumed run loaded {others[0]}, not {checkpoint}")
             return
@@ -405,8 +554,8 @@ class _Experiment:
             tail=after.tail(),
         )
 
-    def _made_by_probe(self, path: str) -> bool:
-        saved = {save.path for save in saves(self._folder.glob("before/rank*.jsonl"))}
+    def _made_by_probe(self, path: str, before: Arm) -> bool:
+        saved = {save.path for save in saves(before.folder.glob("rank*.jsonl"))}
         try:
             return path in saved and os.stat(path).st_mtime >= self._started_unix_s
         except OSError:
@@ -414,11 +563,13 @@ class _Experiment:
 
     # --- the measurement -------------------------------------------------------------------
 
-    def _take_turns(self, arms: Sequence[Arm], phase: str = INTERLEAVED) -> None:
+    def _take_turns(self, arms: Sequence[Arm], request: ProbeRequest, phase: str = INTERLEAVED) -> None:
         assert self._outputs is not None
         views = [self._views[arm.name] for arm in arms]
-        turns = Turns(arms, views, self._outputs, self._request, self._progress, phase)
+        turns = Turns(arms, views, self._outputs, request, self._progress, phase)
+        began_s = time.monotonic()
         ended, cut_short = turns.take()
+        self._turns_s += time.monotonic() - began_s
         if ended is not None:
             self._check_end(ended)
         if cut_short:
@@ -448,7 +599,7 @@ class _Experiment:
             MachineError: There is no room for what the treatment needs.
         """
         before, after = (arm for arm in self._arms if arm.name in ("before", "after"))
-        if not before.is_alive or not _memory_for_one_more(before):
+        if not before.is_alive or not _memory_for_more(before):
             self._end(after)
         steps = before.steps() - self._origin if before.is_alive else after.steps()
         if not trial.is_lasting:
@@ -462,7 +613,8 @@ class _Experiment:
             self._end(after)
             treated = self._start_treated(checkpoint, trial, (before, after), steps)
         if trial.is_lasting and before.is_alive and treated.is_alive:
-            self._take_turns([arm for arm in (before, after, treated) if arm.is_alive], trial.name)
+            living = [arm for arm in (before, after, treated) if arm.is_alive]
+            self._take_turns(living, self._request, trial.name)
 
     def _start_treated(self, checkpoint: Path, trial: Trial, pair: tuple[Arm, Arm], steps: int) -> Arm:
         """Start it from what the resumed run found: the checkpoint, the page cache, the folder."""
@@ -470,10 +622,11 @@ class _Experiment:
         assert self._outputs is not None
         files = self._data_files(pair[0]) | self._data_files(pair[1])
         self._kept.put_back()
+        assert self._cache is not None
         cache = _warmed(files, pair, checkpoint) if trial.put_back.warm else self._cache
         cache.put_back(files)
         treated = self._start_resumed(trial.name, checkpoint, max(1, steps), trial)
-        self._check_load(treated, checkpoint)
+        self._check_load(treated, pair[0], checkpoint)
         self._outputs.hide(treated.name, treated.written_paths())
         self._views[treated.name] = cache if trial.put_back.warm else Residency(self._data_files(treated))
         return treated
@@ -484,10 +637,10 @@ class _Experiment:
             self._kept = Kept(checkpoint, self._folder / "checkpoint")
         return self._kept
 
-    def _run_control_to_its_end(self, before: Arm, checkpoint: Path) -> None:
+    def _run_control_to_its_end(self, before: Arm, checkpoint: Path, request: ProbeRequest) -> None:
         """Take all of the control's steps now, keep the checkpoint as it is, and end the control."""
-        request = self._request
         kept = self._keep(checkpoint)
+        began_s = time.monotonic()
         steps = MIN_TURN_STEPS
         turn = before.advance(steps, "alone")
         if turn is not None:
@@ -497,6 +650,8 @@ class _Experiment:
             turn = before.advance(steps, "alone")
         if turn is None:
             self._check_end(before)
+        # The resumed run will take as many steps.
+        self._turns_s += 2.0 * (time.monotonic() - began_s)
         self._end(before)
         kept.put_back()
 
@@ -519,7 +674,7 @@ class _Experiment:
 
     def _memory_for_two(self, before: Arm) -> bool:
         """Whether a second run of the same size fits into memory beside the first."""
-        if _memory_for_one_more(before):
+        if _memory_for_more(before):
             return True
         self._warnings.append(
             "memory does not hold two runs: they ran one after the other, so their times tell less"
@@ -544,7 +699,9 @@ class _Experiment:
 
 def _which(arm: Arm) -> str:
     """What an arm is called when people are told about it."""
-    return "fresh" if arm.name == "before" else "treated" if arm.name.startswith(TRIAL_PREFIX) else "resumed"
+    if arm.name.startswith(TRIAL_PREFIX):
+        return "treated"
+    return "fresh" if arm.name.startswith("before") else "resumed"
 
 
 def _needs_to_be_alone(error: ScriptError) -> bool:
@@ -555,6 +712,14 @@ def _needs_to_be_alone(error: ScriptError) -> bool:
 
 def _written(arm: Arm) -> tuple[list[str], list[list[str]]]:
     return [path for (path,) in arm.lines("w")], arm.lines("m")
+
+
+def _all_written(arms: Iterable[Arm]) -> set[str]:
+    return {path for arm in arms for path in arm.written_paths()}
+
+
+def _all_read(arm: Arm) -> set[str]:
+    return {*map(str, arm.read_files()), *arm.loaded_paths()}
 
 
 def _given(checkpoint: str | None) -> Path | None:
@@ -577,11 +742,11 @@ def _default_folder() -> Path:
     return Path("ckpt-doctor") / time.strftime("probe-%Y%m%d-%H%M%S")
 
 
-def _memory_for_one_more(before: Arm) -> bool:
-    """Whether another run as large as the first fits into memory beside those that there are."""
+def _memory_for_more(before: Arm, runs: int = 1) -> bool:
+    """Whether more runs as large as the first fit into memory beside those that there are."""
     try:
         tree = psutil.Process(before.root).children(recursive=True)
-        need_bytes = sum(process.memory_info().rss for process in tree) * MEMORY_MARGIN_RATIO
+        need_bytes = runs * sum(process.memory_info().rss for process in tree) * MEMORY_MARGIN_RATIO
     except psutil.Error:
         return True
     return need_bytes <= psutil.virtual_memory().available

@@ -22,7 +22,7 @@ class Outputs:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._shared = set(self._names())
+        self._shared = set(names_in(folder))
         self._hidden: dict[str, list[str]] = {}
 
     def hide(self, arm: str, written: Iterable[str]) -> None:
@@ -32,42 +32,31 @@ class Outputs:
             arm: Name of the arm whose turn has ended.
             written: Paths that it has written, moved or saved to.
         """
-        own = {name for path in written if (name := self._top(path)) is not None}
-        for name in own & (set(self._names()) - self._shared):
+        own = {name for path in written if (name := entry_of(self._folder, path)) is not None}
+        for name in own & (set(names_in(self._folder)) - self._shared):
             with suppress(OSError):
-                os.rename(self._folder / name, self._folder / _aside(name, arm))
+                os.rename(self._folder / name, self._folder / aside(name, arm))
                 self._hidden.setdefault(arm, []).append(name)
 
     def show(self, arm: str) -> None:
         """Give back what was hidden, as the turn of an arm begins."""
         for name in self._hidden.pop(arm, []):
             with suppress(OSError):
-                os.rename(self._folder / _aside(name, arm), self._folder / name)
+                os.rename(self._folder / aside(name, arm), self._folder / name)
 
     def settle(self) -> None:
         """Give everything back; where several runs made the same name, the uninterrupted one's stays."""
         for arm, names in sorted(self._hidden.items(), key=lambda item: _place(item[0])):
             for name in names:
-                aside = self._folder / _aside(name, arm)
+                hidden = self._folder / aside(name, arm)
                 if not (self._folder / name).exists():
                     with suppress(OSError):
-                        os.rename(aside, self._folder / name)
-                elif aside.is_dir():
-                    shutil.rmtree(aside, ignore_errors=True)
+                        os.rename(hidden, self._folder / name)
+                elif hidden.is_dir():
+                    shutil.rmtree(hidden, ignore_errors=True)
                 else:
-                    aside.unlink(missing_ok=True)
+                    hidden.unlink(missing_ok=True)
         self._hidden.clear()
-
-    def _names(self) -> list[str]:
-        with suppress(OSError):
-            return os.listdir(self._folder)
-        return []
-
-    def _top(self, path: str) -> str | None:
-        """The entry of the folder that a path is, or lies in."""
-        with suppress(ValueError):
-            return Path(path).relative_to(self._folder).parts[0]
-        return None
 
 
 def _place(arm: str) -> int:
@@ -75,5 +64,20 @@ def _place(arm: str) -> int:
     return FIRST.index(arm) if arm in FIRST else len(FIRST)
 
 
-def _aside(name: str, arm: str) -> str:
+def names_in(folder: Path) -> list[str]:
+    """The names in a folder; none where there is no such folder."""
+    with suppress(OSError):
+        return os.listdir(folder)
+    return []
+
+
+def entry_of(folder: Path, path: str) -> str | None:
+    """The entry of the folder that a path is, or lies in; None where it lies elsewhere."""
+    with suppress(ValueError, IndexError):
+        return Path(path).relative_to(folder).parts[0]
+    return None
+
+
+def aside(name: str, arm: str) -> str:
+    """The name under which an entry is out of sight."""
     return f".{name}.{arm}"

@@ -68,7 +68,8 @@ def test_every_option_arrives(cli: Cli, asked: list[tuple[ProbeRequest, Policy]]
     cli(
         *("probe", "--resume-args", "--resume {checkpoint}", "--after-args", "-r {checkpoint}"),
         *("--checkpoint", "c.pt", "--checkpoint-path", "out/*.pt", "--steps", "11", "--turns", "13"),
-        *("--turn", "0.25", "--budget", "17", "--first-step-timeout", "19", "--save-timeout", "23"),
+        *("--turn", "0.25", "--budget", "17", "--pairs", "18", "--first-step-timeout", "19"),
+        *("--save-timeout", "23"),
         *("--threads", "2", "--steady-heap", "--cold-cache", "--alternate", "--no-stacks"),
         *("--confirm", "--suspect", "DAT203", "--suspect", "cmp317"),
         *("--allow-overwrite", "--recordings", "rec", "--fail-on", "info", "--inconclusive-ok"),
@@ -85,6 +86,7 @@ def test_every_option_arrives(cli: Cli, asked: list[tuple[ProbeRequest, Policy]]
         turns=13,
         turn_s=0.25,
         budget_s=17.0,
+        pairs=18,
         first_step_timeout_s=19.0,
         save_timeout_s=23.0,
         threads=2,

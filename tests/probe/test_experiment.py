@@ -46,6 +46,8 @@ if fault == "overwrite":
 if fault == "delete":
     import shutil
     shutil.rmtree("kept")
+if fault == "once" and not args.resume:
+    open("ran", "x")
 
 if fault == "port":
     import socket
@@ -61,6 +63,8 @@ step = resumes = 0
 resume = args.resume
 if fault == "auto" and os.path.exists("out/last.pt"):
     resume = "out/last.pt"
+if fault == "copies":
+    resume = next(filter(os.path.exists, ("out/last.pt", "other/last.pt")), None)
 if resume and fault == "pickle":
     import pickle
     with open(resume, "rb") as file:
@@ -81,7 +85,7 @@ while step < args.steps:
     step += 1
     if fault == "late" and resume and step == first + 8:
         raise RuntimeError("late")
-    if (step == 6 or (fault == "again" and step % 6 == 0)) and fault != "unsaved":
+    if (step == 6 or (fault in ("again", "copies") and step % 6 == 0)) and fault != "unsaved":
         path = "kept/old.pt" if fault == "save over" else "out/last.pt"
         state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step,
                  "resumes": resumes}
@@ -91,6 +95,9 @@ while step < args.steps:
                 pickle.dump({k: v for k, v in state.items() if k == "step"} | {"pad": bytes(500)}, file)
         else:
             torch.save(state, path)
+            if fault == "copies":
+                os.makedirs("other", exist_ok=True)
+                torch.save(state, "other/last.pt")
 """
 
 PRECIOUS = "nobody may touch this"
@@ -427,3 +434,87 @@ def test_a_cause_that_is_taken_away_after_alternating_runs(probe: Probe) -> None
     assert before.ranks[0].steps.t_end_s[-1] < after.ranks[0].started_s
     assert after.ranks[0].steps.t_end_s[-1] < treated.ranks[0].started_s
     assert {turn.phase for record in (before, after, treated) for turn in record.turns} == {"alone"}
+
+
+def output_of(recording: Path) -> str:
+    """What a run printed."""
+    return (recording / "stdout.log").read_text()
+
+
+def test_further_pairs_of_processes(probe: Probe, folder: Path) -> None:
+    """Each is a fresh run and one resumed from the first pair's checkpoint, and nothing of them is left."""
+    outcome = probe("--fault", "again", resume_args="--resume {checkpoint}", steps=40, pairs=3)
+    before, after = records(outcome)
+    assert [(one.name, two.name) for one, two in outcome.pairs] == [
+        ("before-2", "after-2"),
+        ("before-3", "after-3"),
+    ]
+    earlier = after
+    for one, two in outcome.pairs:
+        fresh, again = read_recording(one), read_recording(two)
+        assert (output_of(one), output_of(two)) == ("", "resumes 1 at 6\n")
+        assert (fresh.meta.origin_step, again.meta.origin_step) == (6, 0)
+        assert fresh.meta.checkpoint == again.meta.checkpoint == str(outcome.checkpoint)
+        assert steps_of(fresh) - 6 == steps_of(again) > 0
+        turns = [[turn for turn in run.turns if turn.phase == "interleaved"] for run in (fresh, again)]
+        assert 0 < len(turns[0]) == len(turns[1]) <= len(after.turns)
+        # One pair after the other: the earlier one has ended.
+        assert earlier.ranks[0].steps.t_end_s[-1] < fresh.ranks[0].started_s
+        earlier = again
+    left = {path.name: path for path in (folder / "out").iterdir()}
+    assert set(left) == {"last.pt"}
+    assert left["last.pt"].stat().st_mtime < read_recording(outcome.pairs[0][0]).meta.created_unix_s
+    assert before.meta.created_unix_s < left["last.pt"].stat().st_mtime
+
+
+def test_a_fresh_run_does_not_find_what_the_first_one_saved(probe: Probe) -> None:
+    """A script that resumes by itself starts afresh in each pair; the first pair is held for what follows."""
+    seen: list[int] = []
+
+    def choose(outcome: ProbeOutcome) -> list[Trial]:
+        records(outcome, ended=False)
+        seen.append(len(outcome.pairs))
+        return [trial("CMP317", X="1")]
+
+    outcome = probe("--fault", "auto", choose=choose, pairs=2)
+    before, after = records(outcome)
+    ((fresh, again),) = outcome.pairs
+    assert seen == [1]
+    assert (output_of(fresh), output_of(again)) == ("", "resumes 1 at 6\n")
+    (done,) = outcome.trials
+    assert done.recording is not None
+    runs = [before, after, read_recording(done.recording)]
+    beside = [[turn for turn in run.turns if turn.phase == "confirm-CMP317"] for run in runs]
+    assert len(beside[0]) == len(beside[1]) == len(beside[2]) >= 2
+
+
+def test_pairs_of_alternating_runs(probe: Probe) -> None:
+    """Where the runs take no turns, each fresh run comes to its end before the resumed one starts."""
+    outcome = probe(resume_args="--resume {checkpoint}", alternate=True, turns=1, pairs=2)
+    ((one, two),) = outcome.pairs
+    fresh, again = read_recording(one), read_recording(two)
+    assert fresh.ranks[0].steps.t_end_s[-1] < again.ranks[0].started_s
+    assert steps_of(fresh) - 6 == steps_of(again)
+    assert {turn.phase for run in (fresh, again) for turn in run.turns} == {"alone"}
+
+
+def test_the_time_ends_before_all_pairs(probe: Probe) -> None:
+    """The first pair is measured in any case; how many there are is told."""
+    outcome = probe(resume_args="--resume {checkpoint}", pairs=3, budget_s=0.15)
+    records(outcome)
+    assert outcome.pairs == ()
+    assert outcome.warnings[-1].startswith("1 of 3 pairs of processes measured: the time budget of")
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [("once", "the fresh run ended with exit code 1 before"), ("copies", "the next fresh run has read ")],
+)
+def test_a_pair_that_fails(probe: Probe, fault: str, why: str) -> None:
+    """What was measured until then stands, and it is said why there is no more."""
+    resume_args = "--resume {checkpoint}" if fault == "once" else None
+    outcome = probe("--fault", fault, resume_args=resume_args, pairs=2)
+    records(outcome)
+    assert outcome.pairs == ()
+    assert outcome.warnings[-1].startswith(f"1 of 2 pairs of processes measured: {why}")
+    assert outcome.checkpoint.exists()

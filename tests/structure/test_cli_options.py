@@ -18,7 +18,7 @@ OPTIONS: dict[str, set[str]] = {
         *REPORT,
         *("--inconclusive-ok", "--inconclusive-fails"),
         *("--resume-args", "--after-args", "--checkpoint", "--checkpoint-path", "--resumes"),
-        *("--steps", "--turns", "--turn", "--budget", "--first-step-timeout", "--save-timeout"),
+        *("--steps", "--turns", "--turn", "--budget", "--pairs", "--first-step-timeout", "--save-timeout"),
         *("--threads", "--steady-heap", "--cold-cache", "--alternate", "--stacks", "--no-stacks"),
         *("--allow-overwrite", "--recordings", "--confirm", "--suspect"),
     },
