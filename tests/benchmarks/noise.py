@@ -2,10 +2,16 @@
 
 Run with ``python -m tests.benchmarks.noise`` (``make bench-noise``). Each recording holds several fresh and
 several resumed processes of one script, alive at once, that take short turns in a rotating order. Every
-fresh process is then compared with every resumed one by ``ckpt-doctor compare``, as if these two had been
-probed: so some processes give many comparisons, which differ in the process on either side and share the
-machine's moods of one recording. Resumed processes with more work do so many per cent more of the same
-matrix products in each forward pass; no counter tells of it, so the clock alone has to find it.
+fresh process is then compared with every resumed one, as ``ckpt-doctor compare`` does it and as if these
+two had been probed: so some processes give many comparisons, which differ in the process on either side and
+share the machine's moods of one recording. Resumed processes with more work do so many per cent more of the
+same matrix products in each forward pass; no counter tells of it, so the clock alone has to find it.
+
+Several pairs of processes (``ckpt-doctor probe --pairs``) are judged in groups that are drawn from all these
+comparisons. No two pairs of a group have a process in common, so a group is what one probe would have
+measured; of all but its first pair only half of the turns are taken, as by a probe. Groups do have processes
+in common with each other: the share of them that is called slower is as sure as that of a few independent
+probes, not of as many as there are groups.
 """
 
 from __future__ import annotations
@@ -13,22 +19,28 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import random
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median, stdev
 
-from ckpt_doctor import doctor
 from ckpt_doctor.agent.options import AgentOptions
-from ckpt_doctor.facts.policy import Policy
-from ckpt_doctor.facts.report import Status
+from ckpt_doctor.checks.engine import judge
+from ckpt_doctor.checks.verdict import decide
+from ckpt_doctor.facts.comparison import Comparison
+from ckpt_doctor.facts.report import Case, Status
+from ckpt_doctor.facts.run import RunRecord
 from ckpt_doctor.probe.arm import Arm
 from ckpt_doctor.probe.experiment import STEADY_HEAP, THREAD_VARIABLES
+from ckpt_doctor.readers.recordings import read_recording
+from ckpt_doctor.stats.comparison import compare_runs
+from ckpt_doctor.stats.pairs import over_pairs
 from tests.benchmarks.matrix import hogs
 from tests.benchmarks.results import write_section
 
@@ -77,12 +89,28 @@ SAVED_STEP = 20
 PRODUCTS = 100
 MIN_TURN_STEPS = 4
 START_TIMEOUT_S = 120.0
+SEED = 20250101
+"""The same recordings give the same groups."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One fresh process against one resumed one of the same recording."""
+
+    recording: int
+    fresh: int
+    resumed: int
+    more_work_percent: int
+    comparison: Comparison
+    shorter: Comparison
+    """The same of half of the turns."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was said of one pair of processes."""
+    """What was said of one pair of processes, or of several together."""
 
+    pairs: int
     more_work_percent: int
     status: Status
     ratio: float
@@ -94,6 +122,7 @@ def main() -> None:
     """Record, compare, print, and write RESULTS.md with ``--write``."""
     arguments = _arguments()
     cores = os.cpu_count() or 1
+    pairs: list[Pair] = []
     outcomes: list[Outcome] = []
     began_s = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="noise-") as top, hogs(cores if arguments.hog else 0):
@@ -102,9 +131,14 @@ def main() -> None:
         subprocess.run([*_command(Path(top)), "--save", str(checkpoint)], check=True, env=_environment())
         for number in range(arguments.recordings):
             folder = Path(top) / f"recording-{number}"
-            found = _record_and_compare(folder, checkpoint, arguments)
-            outcomes += found
+            _record(folder, checkpoint, arguments)
+            found = _pairs(number, folder, arguments)
+            pairs += found
+            outcomes += [_outcome([pair]) for pair in found]
             print("\n".join(_table(outcomes)), flush=True)
+    for count in arguments.pairs:
+        outcomes += _grouped(pairs, count, arguments)
+    print("\n".join(_table(outcomes)), flush=True)
     minutes = (time.monotonic() - began_s) / 60.0
     beside = "one busy process a core" if arguments.hog else "no hog"
     head = (
@@ -112,7 +146,9 @@ def main() -> None:
         f"`python -m tests.benchmarks.noise {' '.join(sys.argv[1:])}`, {minutes:.0f} min: "
         f"{arguments.recordings} recordings, each of {arguments.fresh} fresh processes and "
         f"{arguments.resumed} resumed ones a line of the table, {arguments.rounds} turns of "
-        f"{arguments.turn} s each."
+        f"{arguments.turn} s each. Lines of several pairs: {arguments.groups} groups each, drawn from these "
+        "comparisons so that no process is twice in a group, though groups have processes in common; of all "
+        "but a group's first pair half of the turns count."
     )
     if arguments.write:
         title = f"False alarms and power, {'beside a hog' if arguments.hog else 'quiet'}"
@@ -128,23 +164,23 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=0, help="loader workers of each process")
     parser.add_argument("--rounds", type=int, default=12, help="turns of each process")
     parser.add_argument("--turn", type=float, default=0.7, help="seconds of a turn")
+    parser.add_argument("--pairs", type=int, nargs="*", default=[3, 6, 8], help="also judge so many together")
+    parser.add_argument("--groups", type=int, default=200, help="groups of so many pairs, per line")
     parser.add_argument("--hog", action="store_true", help="one busy process a core beside them")
     parser.add_argument("--write", action="store_true", help="write the outcome into RESULTS.md")
     return parser.parse_args()
 
 
-def _record_and_compare(folder: Path, checkpoint: Path, arguments: argparse.Namespace) -> Iterator[Outcome]:
-    """One recording of all processes, and every comparison that it gives."""
+def _record(folder: Path, checkpoint: Path, arguments: argparse.Namespace) -> None:
+    """One recording of all processes."""
     workers = ["--workers", str(arguments.workers)]
     fresh = [_arm(folder / f"fresh-{i}", workers, checkpoint, SAVED_STEP) for i in range(arguments.fresh)]
-    resumed = {
-        percent: [
-            _arm(folder / f"resumed-{percent}-{i}", [*workers, *_resumed(checkpoint, percent)], checkpoint, 0)
-            for i in range(arguments.resumed)
-        ]
+    resumed = [
+        _arm(folder / f"resumed-{percent}-{i}", [*workers, *_resumed(checkpoint, percent)], checkpoint, 0)
         for percent in arguments.more_work
-    }
-    arms = [*fresh, *(arm for several in resumed.values() for arm in several)]
+        for i in range(arguments.resumed)
+    ]
+    arms = [*fresh, *resumed]
     try:
         for arm in arms:
             arm.start()
@@ -153,10 +189,47 @@ def _record_and_compare(folder: Path, checkpoint: Path, arguments: argparse.Name
     finally:
         for arm in arms:
             arm.end(origin_step=SAVED_STEP if arm in fresh else 0, checkpoint=str(checkpoint))
-    for percent, several in resumed.items():
-        for one in fresh:
-            for two in several:
-                yield _outcome(percent, one.folder, two.folder)
+
+
+def _pairs(number: int, folder: Path, arguments: argparse.Namespace) -> list[Pair]:
+    """Every comparison that a recording gives."""
+    fresh = [read_recording(folder / f"fresh-{i}") for i in range(arguments.fresh)]
+    found: list[Pair] = []
+    for percent in arguments.more_work:
+        for j in range(arguments.resumed):
+            run = read_recording(folder / f"resumed-{percent}-{j}")
+            for i, one in enumerate(fresh):
+                both = compare_runs(one, run), compare_runs(_shortened(one), _shortened(run))
+                found.append(Pair(number, i, j, percent, *both))
+    return found
+
+
+def _shortened(run: RunRecord) -> RunRecord:
+    """The run with half of its turns, the first two of which are not compared."""
+    return replace(run, turns=run.turns[: 1 + len(run.turns) // 2])
+
+
+def _grouped(pairs: Sequence[Pair], count: int, arguments: argparse.Namespace) -> list[Outcome]:
+    """What is said of groups of so many pairs; none where there are not so many without a common process."""
+    rng = random.Random(SEED)
+    found: list[Outcome] = []
+    for percent in arguments.more_work:
+        some = [pair for pair in pairs if pair.more_work_percent == percent]
+        groups = (_disjoint(some, count, rng) for _ in range(arguments.groups))
+        found += [_outcome(group) for group in groups if len(group) == count]
+    return found
+
+
+def _disjoint(pairs: Sequence[Pair], count: int, rng: random.Random) -> list[Pair]:
+    """Some pairs in random order, no two of which have a process in common."""
+    taken: set[tuple[int, str, int]] = set()
+    group: list[Pair] = []
+    for pair in rng.sample(pairs, len(pairs)):
+        processes = {(pair.recording, "fresh", pair.fresh), (pair.recording, "resumed", pair.resumed)}
+        if len(group) < count and not processes & taken:
+            group.append(pair)
+            taken |= processes
+    return group
 
 
 def _arm(folder: Path, extra: Sequence[str], checkpoint: Path, origin: int) -> Arm:
@@ -185,20 +258,22 @@ def _take_turns(arms: Sequence[Arm], rounds: int, turn_s: float) -> None:
         steps = max(MIN_TURN_STEPS, round(turn_s / median(lengths_s)))
 
 
-def _outcome(percent: int, before: Path, after: Path) -> Outcome:
-    report = doctor.compare(str(before), str(after), Policy())
-    assert report.comparison is not None
-    ratio = report.comparison.ratio
-    return Outcome(percent, report.verdict.status, ratio.value, ratio.low, ratio.high)
+def _outcome(group: Sequence[Pair]) -> Outcome:
+    """What is said of a group of pairs, or of one."""
+    compared = over_pairs(group[0].comparison, [pair.shorter for pair in group[1:]])
+    case = Case(comparison=compared)
+    status, ratio = decide(case, judge(case)[0]).status, compared.ratio
+    return Outcome(len(group), group[0].more_work_percent, status, ratio.value, ratio.low, ratio.high)
 
 
 def _table(outcomes: Sequence[Outcome]) -> list[str]:
     lines = [
-        "| more work | comparisons | slower | same | faster | inconclusive | ratio (sd) | half interval |",
-        "|---|---|---|---|---|---|---|---|",
+        "| pairs | more work | comparisons | slower | same | faster | inconclusive | ratio (sd) "
+        "| half interval |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
-    for percent in sorted({o.more_work_percent for o in outcomes}):
-        some = [o for o in outcomes if o.more_work_percent == percent]
+    for count, percent in sorted({(o.pairs, o.more_work_percent) for o in outcomes}):
+        some = [o for o in outcomes if (o.pairs, o.more_work_percent) == (count, percent)]
         told = Counter(o.status for o in some)
         logs = [math.log(o.ratio) for o in some]
         width = median((o.high - o.low) / 2.0 for o in some)
@@ -206,8 +281,8 @@ def _table(outcomes: Sequence[Outcome]) -> list[str]:
             str(told[s]) for s in (Status.SLOWER, Status.SAME, Status.FASTER, Status.INCONCLUSIVE)
         )
         lines.append(
-            f"| {percent} % | {len(some)} | {counts} | {math.exp(fmean(logs)):.3f} ({_spread(logs):.3f}) "
-            f"| {width:.3f} |"
+            f"| {count} | {percent} % | {len(some)} | {counts} "
+            f"| {math.exp(fmean(logs)):.3f} ({_spread(logs):.3f}) | {width:.3f} |"
         )
     return lines
 
