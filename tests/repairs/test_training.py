@@ -94,6 +94,29 @@ def test_optimizers_of_the_corpus_go_on(treat: Treat, name: str) -> None:
     assert all(torch.equal(steps[0][id_], steps[1][id_]) for id_ in kept)
 
 
+@pytest.mark.skipif(not CORPUS.exists(), reason="the corpus is not beside the project")
+@pytest.mark.parametrize("name", ["torch_formats/views_drag_storage", "torch_formats/view_40x"])
+def test_weights_of_the_corpus_are_the_same(treat: Treat, name: str) -> None:
+    """What was cut out of a larger storage has the same values, and a model that holds it goes on alike."""
+    path = CORPUS / "out" / name / "ckpt.pt"
+    outcome = treat(path)
+    assert codes(outcome) == ["STA141"]
+    before, after = torch.load(path, weights_only=True), load(outcome)
+    assert before["step"] == after["step"]
+    weights = [
+        {key: torch.nn.Parameter(value.clone()) for key, value in state["model"].items()}
+        for state in (before, after)
+    ]
+    assert list(weights[0]) == list(weights[1])
+    for own in weights:
+        optimizer = torch.optim.SGD(own.values(), lr=0.1)
+        for _ in range(5):
+            optimizer.zero_grad()
+            sum(value.square().sum() for value in own.values()).backward()
+            optimizer.step()
+    assert all(torch.equal(weights[0][key], weights[1][key]) for key in weights[0])
+
+
 def _steps(state: dict[str, Any], shapes: dict[str, Any], kind: str) -> dict[int, torch.Tensor]:
     """Parameters by id after five steps on made gradients; their shapes are those of some state."""
     generator = torch.Generator().manual_seed(5)

@@ -148,7 +148,7 @@ from tests.resume.loop import Crash, train
 
 folder = Path(sys.argv[1])
 dist.init_process_group("gloo")
-crash = Crash(int(sys.argv[2]), "after save") if len(sys.argv) > 2 else None
+crash = Crash(int(sys.argv[2]), sys.argv[3]) if len(sys.argv) > 2 else None
 rank, ranks = dist.get_rank(), dist.get_world_size()
 train(folder / "run", folder / f"log{rank}", ranks=ranks, rank=rank, crash=crash)
 """
@@ -165,14 +165,15 @@ def torchrun(folder: Path, *arguments: str) -> int:
 
 
 @pytest.mark.long
-def test_torchrun_killed_at_every_step(tmp_path: Path) -> None:
-    """Under torchrun, each rank's losses and indices after a kill at every step of an epoch."""
+@pytest.mark.parametrize("moment", ["after save", "writing"])
+def test_torchrun_killed_at_every_step(tmp_path: Path, moment: str) -> None:
+    """Under torchrun, each rank's losses and indices after a kill at every step of an epoch, or in a save."""
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     for folder in (whole, broken):
         folder.mkdir()
     assert torchrun(whole) == 0
     for step in STEPS_OF_AN_EPOCH:
-        assert torchrun(broken, str(step)) != 0
+        assert torchrun(broken, str(step), moment) != 0
     assert torchrun(broken) == 0
     for rank in range(2):
         assert steps(broken / f"log{rank}") == steps(whole / f"log{rank}")
