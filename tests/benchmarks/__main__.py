@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-BENCHMARKS = ("inspect", "overhead", "traces", "resume")
+BENCHMARKS = ("inspect", "overhead", "peers", "traces", "resume")
 
 
 def main() -> int:
