@@ -19,14 +19,15 @@ from ckpt_doctor.readers.recordings import read_recording
 from ckpt_doctor.readers.runs import read_runs
 from ckpt_doctor.report import format_names
 from tests.recorded import environment
-from tests.report.page.browser import CHROMIUM, check_screen, shown, started
+from tests.report.page.browser import CHROMIUM, NEEDS_PICTURES, check_screen, shown, started
 from tests.report.test_github import commands
 from tests.report.test_html import Page
 from tests.report.test_sarif import validate
 from tests.structure.source import ROOT
 
-pytest.importorskip("pygal")
 pytest.importorskip("tensorboardX")
+
+pytestmark = NEEDS_PICTURES
 
 RECORDED = ROOT / "fixtures" / "recordings" / "memory_pressure"
 NAMES = {"github": "annotations", "tensorboard": "board"}

@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ckpt_doctor.report.html import render
+from tests.report.page.browser import NEEDS_PICTURES
 from tests.report.sample import foreign_report, inspect_report, measured_report, probe_report
 
-pytest.importorskip("pygal")
 pytest.importorskip("jinja2")
+
+pytestmark = NEEDS_PICTURES
 
 ADDRESS = re.compile(r"url\(|@import|(?:src|href)\s*=", re.IGNORECASE)
 VOID = {"meta", "br", "hr", "img", "link", "input"}

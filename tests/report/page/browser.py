@@ -5,14 +5,21 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pytest
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 """The browser's program (Debian: apt-get install chromium), or None."""
+
+NEEDS_PICTURES = pytest.mark.skipif(find_spec("pygal") is None, reason="needs pygal (the extra html)")
+"""For tests of pages. pygal is looked for, not imported: it leaves a finder of modules behind that is none, and
+pytest cannot collect what comes after."""
 
 ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ckpt_doctor.report import load_format
-from tests.report.page.browser import CHROMIUM, check_screen, shown, started
+from tests.report.page.browser import CHROMIUM, NEEDS_PICTURES, check_screen, shown, started
 from tests.report.sample import cold_cache, inspect_report, measured_report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 pytest.importorskip("playwright.sync_api")
-pytest.importorskip("pygal")
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium here (Debian: apt-get install chromium)"
-)
+pytestmark = [
+    NEEDS_PICTURES,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (Debian: apt-get install chromium)"),
+]
 
 
 @pytest.fixture(scope="module")
