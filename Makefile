@@ -12,7 +12,7 @@ EXTRAS := dev,frameworks,html,remote,tensorboard
 STEADY := OMP_NUM_THREADS=1 MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=1073741824
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint types format matrix confirm bench bench-noise bench-overhead fuzz readme docs clean
+.PHONY: help setup demo test test-all lint types format matrix confirm bench bench-noise bench-overhead first-use fuzz readme docs clean
 
 help:  ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ bench-noise: $(STAMP)  ## Measure false alarms on identical code, and which slow
 
 bench-overhead: $(STAMP)  ## Measure what the agent costs per step (long)
 	$(STEADY) $(BIN)/python -m tests.benchmarks.overhead --write
+
+first-use: $(STAMP)  ## Time a newcomer's path: clone, demo, explain, HTML (long)
+	$(BIN)/python -m tests.benchmarks.first_use --write
 
 fuzz: $(STAMP)  ## Damage real checkpoints in 10 000 ways and inspect each (long)
 	$(BIN)/python -m tests.readers.fuzz 10000
