@@ -18,8 +18,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 """The browser's program (Debian: apt-get install chromium), or None."""
 
 NEEDS_PICTURES = pytest.mark.skipif(find_spec("pygal") is None, reason="needs pygal (the extra html)")
-"""For tests of pages. pygal is looked for, not imported: it leaves a finder of modules behind that is none, and
-pytest cannot collect what comes after."""
+"""For tests of pages. pygal is looked for, not imported: it leaves a finder of modules behind that is none,
+and pytest cannot collect what comes after."""
 
 ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
