@@ -96,12 +96,11 @@ def probe(request: ProbeRequest, policy: Policy, progress: Progress) -> Report:
     """
     from ckpt_doctor.probe import experiment
 
+    probed = _Probed(policy, progress)
     if request.confirm or request.suspects:
-        trials = _Trials(request.suspects, policy, progress)
-        return trials.report(experiment.run(request, progress, trials.choose))
-    outcome = experiment.run(request, progress)
-    progress("judging", None)
-    return _compare_probed(outcome, policy)
+        trials = _Trials(request.suspects, policy, probed)
+        return trials.report(experiment.run(request, progress, is_open=probed.is_open, choose=trials.choose))
+    return probed.report(experiment.run(request, progress, is_open=probed.is_open))
 
 
 def record(command: Sequence[str], output: Path) -> int:
@@ -119,10 +118,32 @@ def record(command: Sequence[str], output: Path) -> int:
     return run_recorded(command, output)
 
 
+class _Probed:
+    """Judges what a probe has measured so far; what was judged last is not judged again."""
+
+    def __init__(self, policy: Policy, progress: Progress) -> None:
+        self.policy = policy
+        self.progress = progress
+        self._last: tuple[ProbeOutcome, Report] | None = None
+
+    def report(self, outcome: ProbeOutcome) -> Report:
+        """The report on all pairs of processes."""
+        if self._last is None or self._last[0] != outcome:
+            self.progress("judging", None)
+            self._last = outcome, _compare_probed(outcome, self.policy)
+        return self._last[1]
+
+    def is_open(self, outcome: ProbeOutcome) -> bool:
+        """Whether more pairs of processes may give another answer."""
+        report = self.report(outcome)
+        assert report.comparison is not None
+        return verdict.is_open(report.comparison, report.verdict)
+
+
 class _Trials:
     """Chooses the causes that a probe takes away, and judges what came of it."""
 
-    def __init__(self, suspects: Sequence[str], policy: Policy, progress: Progress) -> None:
+    def __init__(self, suspects: Sequence[str], policy: Policy, probed: _Probed) -> None:
         from ckpt_doctor.agent import treating
 
         unknown = sorted(set(suspects) - set(treating.codes()))
@@ -132,8 +153,8 @@ class _Trials:
                 hint=f"--suspect takes {', '.join(treating.codes())}",
             )
         self._suspects = tuple(suspects)
-        self._policy = policy
-        self._progress = progress
+        self._policy = probed.policy
+        self._probed = probed
         self._tested: dict[str, Finding] = {}
         """What is tested, by the rule's code."""
         self._confirmations: dict[str, Confirmation] = {}
@@ -146,8 +167,7 @@ class _Trials:
         from ckpt_doctor.checks import confirming
         from ckpt_doctor.facts.treatment import NotTested
 
-        self._progress("judging", None)
-        report = self._report = _compare_probed(outcome, self._policy)
+        report = self._report = self._probed.report(outcome)
         assert report.comparison is not None
         names = {rule.code: rule.name for rule in engine.catalogue()}
         trials: list[Trial] = []
@@ -172,7 +192,7 @@ class _Trials:
         report = self._report
         assert report is not None
         assert report.comparison is not None
-        self._progress("judging", None)
+        self._probed.progress("judging", None)
         for done in outcome.trials:
             self._confirmations[done.trial.code] = self._judge(outcome, done, report.comparison)
         case = Case(

@@ -22,6 +22,8 @@ UNEXPLAINED = ("DAT209", "CMP319")
 """Rules that say that the cause is not established."""
 CLOSE_RATIO = 0.5
 """The part of the larger share from which on two shares are about as large."""
+SURELY_SLOWER_RATIO = 1.25
+"""So far apart are no two processes of identical code, as far as has been seen."""
 HEAP = "CMP317"
 """The rule about what identical processes differ in."""
 
@@ -204,6 +206,27 @@ def doubt_of(comparison: Comparison, findings: Sequence[Finding]) -> str | None:
     return None
 
 
+def is_open(comparison: Comparison, verdict: Verdict) -> bool:
+    """Whether more pairs of processes may give another answer than these.
+
+    They may where only the clock speaks: it reads more than identical code, or it reads too little to tell;
+    or it says slower, but not by far, and no counter or setting says why.
+
+    Args:
+        comparison: The runs.
+        verdict: The answer that they give.
+    """
+    from ckpt_doctor.checks import blame, likeness
+
+    if likeness.differences(comparison) or comparison.arguments or comparison.knows_spread:
+        return False
+    if blame.too_few_steps(comparison) or blame.observed_too_closely(comparison):
+        return False
+    if verdict.status is Status.SLOWER:
+        return verdict.cause in UNEXPLAINED and comparison.ratio.low < SURELY_SLOWER_RATIO
+    return verdict.status is Status.INCONCLUSIVE
+
+
 def _next_step(comparison: Comparison) -> str:
     from ckpt_doctor.checks import blame, likeness
 
@@ -215,9 +238,7 @@ def _next_step(comparison: Comparison) -> str:
         return "Repeat on a quiet machine, or with --threads 1 for both arms."
     if not comparison.paired:
         return "Probe both arms in turns on one machine, so that its moods meet both."
-    if comparison.pairs:
-        return "Measure more pairs of processes (--pairs, --budget), with --threads 1 and --steady-heap."
-    return "Measure more steps, with --threads 1 and --steady-heap for both arms."
+    return "Measure more pairs of processes (--pairs 8 --budget 120), with --threads 1 and --steady-heap."
 
 
 def _of_checkpoints(findings: Sequence[Finding]) -> Verdict:

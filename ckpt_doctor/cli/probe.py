@@ -75,11 +75,12 @@ def probe(
         typer.Option(min=1, metavar="SECONDS", help="Time for all turns together."),
     ] = ProbeRequest.budget_s,
     pairs: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=1,
             metavar="N",
-            help="Measure so many pairs of processes, to tell a slowdown of a few per cent from chance.",
+            help="Measure so many pairs of processes, to tell a slowdown of a few per cent from chance "
+            "(default: 1, and up to 3 where it leaves the answer open).",
         ),
     ] = ProbeRequest.pairs,
     first_step_timeout: Annotated[

@@ -16,10 +16,11 @@ show there only.
 Where memory does not hold two runs (or on demand), the control runs to its end first, the checkpoint
 is put back as it was at the save, and the resumed run follows.
 
-With ``--pairs N`` all this is done N times, with fewer turns each but for the first: what two processes of
-identical code differ by shows only in several of them. Each further pair is a fresh run up to the same save
-and past it, and one that is resumed from the first pair's checkpoint. They find what the first ones found:
-the folder of the checkpoints without what was saved there since, and the page cache as it was at the save.
+With ``--pairs N``, and unasked where one pair leaves the answer open, all this is done again, with fewer
+turns each: what two processes of identical code differ by shows only in several of them. Each further pair
+is a fresh run up to the same save and past it, and one that is resumed from the first pair's checkpoint.
+They find what the first ones found: the folder of the checkpoints without what was saved there since, and
+the page cache as it was at the save.
 
 With ``--confirm`` both runs (of the first pair) are held where they are, until it is known which causes are
 suspected. For each, one more run is resumed from the same checkpoint with that cause taken away. Once it is
@@ -50,9 +51,9 @@ from ckpt_doctor.facts.treatment import TRIAL_PREFIX, Trial
 from ckpt_doctor.probe.arm import Arm
 from ckpt_doctor.probe.cleared import Cleared
 from ckpt_doctor.probe.commands import resumed
-from ckpt_doctor.probe.kept import Kept
+from ckpt_doctor.probe.kept import Kept, has_room
 from ckpt_doctor.probe.outputs import Outputs
-from ckpt_doctor.probe.pairs import further_pair
+from ckpt_doctor.probe.pairs import MOST_UNASKED, further_pair, is_worth_its_start
 from ckpt_doctor.probe.recording import new_folder
 from ckpt_doctor.probe.request import ProbeRequest
 from ckpt_doctor.probe.residency import Residency, Warmed, evict
@@ -103,14 +104,24 @@ class ProbeOutcome:
 
 Choose = Callable[[ProbeOutcome], Sequence[Trial]]
 """Is given the recordings of both runs while these are held, and says which causes to take away."""
+IsOpen = Callable[[ProbeOutcome], bool]
+"""Is given the recordings so far, and says whether more pairs of processes may give another answer."""
 
 
-def run(request: ProbeRequest, progress: Progress, choose: Choose | None = None) -> ProbeOutcome:
+def run(
+    request: ProbeRequest,
+    progress: Progress,
+    *,
+    is_open: IsOpen | None = None,
+    choose: Choose | None = None,
+) -> ProbeOutcome:
     """Run both arms, then further pairs, then those that confirm; leave no process behind however it ends.
 
     Args:
         request: What to run, and how.
         progress: Is told what goes on.
+        is_open: Says whether to measure one more pair, where the request leaves their number open; without
+            it there is one.
         choose: Chooses the trials; without it there are none.
 
     Raises:
@@ -119,11 +130,14 @@ def run(request: ProbeRequest, progress: Progress, choose: Choose | None = None)
         ScriptError: The script did not take a step, save, load, or go on.
         MachineError: There is no room for a copy of the checkpoint.
     """
-    experiment = _Experiment(request, progress, keeps=choose is not None or request.pairs > 1)
+    pairs = request.pairs or 1
+    goes_on = is_open if request.pairs is None else None
+    keeps = True if choose is not None or pairs > 1 else None if goes_on is not None else False
+    experiment = _Experiment(request, progress, keeps=keeps)
     try:
         outcome = experiment.run()
-        if request.pairs > 1:
-            outcome = experiment.repeat(outcome, holds=choose is not None)
+        if pairs > 1 or goes_on is not None:
+            outcome = experiment.repeat(outcome, goes_on, holds=choose is not None)
         if choose is not None:
             outcome = experiment.confirm(outcome, choose)
         progress("ending the runs", None)
@@ -133,7 +147,14 @@ def run(request: ProbeRequest, progress: Progress, choose: Choose | None = None)
 
 
 class _Experiment:
-    def __init__(self, request: ProbeRequest, progress: Progress, *, keeps: bool) -> None:
+    def __init__(self, request: ProbeRequest, progress: Progress, *, keeps: bool | None) -> None:
+        """Plan it.
+
+        Args:
+            request: As for ``run``.
+            progress: Likewise.
+            keeps: Whether the checkpoint is copied, for runs after the first two; None where there is room.
+        """
         self._request = request
         self._progress = progress
         self._keeps = keeps
@@ -173,30 +194,38 @@ class _Experiment:
         after = self._resume_beside(before, "after", checkpoint, origin, request)
         return ProbeOutcome(before.folder, after.folder, checkpoint, tuple(self._warnings))
 
-    def repeat(self, outcome: ProbeOutcome, *, holds: bool) -> ProbeOutcome:
-        """Run further pairs of processes, as many as were asked for and as the time budget holds.
+    def repeat(self, outcome: ProbeOutcome, is_open: IsOpen | None, *, holds: bool) -> ProbeOutcome:
+        """Run further pairs of processes, as many as are wanted and as the time budget holds.
 
         Args:
             outcome: What the first pair left.
+            is_open: Says whether one more is wanted; None for as many as were asked for.
             holds: Whether the first pair is to be held meanwhile, and not ended.
         """
-        wanted = self._request.pairs
-        if not holds:
-            for arm in self._arms:
+        wanted = MOST_UNASKED if is_open is not None else self._request.pairs or 1
+        starts_s = time.time() - self._started_unix_s - self._turns_s
+        for arm in self._arms:
+            if holds:
+                self._settle(arm)
+            else:
                 self._end(arm)
-        done: list[tuple[Path, Path]] = []
         for number in range(2, wanted + 1):
+            if is_open is not None and not (
+                self._keeps and is_worth_its_start(self._request, starts_s) and is_open(outcome)
+            ):
+                break
             try:
-                done.append(self._run_again(number, outcome.checkpoint, self._plan_again()))
+                pair = self._run_again(f"{number} of {wanted}", number, outcome.checkpoint)
             except (ScriptError, MachineError) as error:
                 self._warnings.append(f"{number - 1} of {wanted} pairs of processes measured: {error.what}")
                 break
-        return replace(outcome, warnings=tuple(self._warnings), pairs=tuple(done))
+            outcome = replace(outcome, pairs=(*outcome.pairs, pair))
+        return replace(outcome, warnings=tuple(self._warnings))
 
     def confirm(self, outcome: ProbeOutcome, choose: Choose) -> ProbeOutcome:
         """Hold both runs as they are, let it be chosen what is tested, and run each trial."""
         for arm in self._arms:
-            arm.settle(**self._outcome.get(arm.name, {}))
+            self._settle(arm)
         done = tuple(self._try(outcome.checkpoint, trial) for trial in choose(outcome))
         return replace(outcome, warnings=tuple(self._warnings), trials=done)
 
@@ -243,6 +272,9 @@ class _Experiment:
         else:
             self._check_end(arm)
         return arm
+
+    def _settle(self, arm: Arm) -> None:
+        arm.settle(**self._outcome.get(arm.name, {}))
 
     def _end(self, arm: Arm) -> None:
         arm.end(**self._outcome.get(arm.name, {}))
@@ -350,6 +382,8 @@ class _Experiment:
             The resumed run.
         """
         self._outcome[before.name] = {"origin_step": origin, "checkpoint": str(checkpoint)}
+        if self._keeps is None:
+            self._keeps = has_room(checkpoint, self._folder)
         residency = self._views[before.name] = self._view_at_save(before)
         alive = before.is_alive
         if alive:
@@ -415,7 +449,7 @@ class _Experiment:
             raise MachineError("memory does not hold more runs beside the first ones")
         return plan
 
-    def _run_again(self, number: int, checkpoint: Path, plan: ProbeRequest) -> tuple[Path, Path]:
+    def _run_again(self, told: str, number: int, checkpoint: Path) -> tuple[Path, Path]:
         """Run one more pair of processes, the first one of which starts afresh.
 
         Returns:
@@ -423,9 +457,11 @@ class _Experiment:
 
         Raises:
             ScriptError: They did not come as far as the first ones did.
+            MachineError: There is no time, or no memory, for one.
         """
         assert self._kept is not None
-        self._progress(f"pair {number} of {plan.pairs}", None)
+        plan = self._plan_again()
+        self._progress(f"pair {told}", None)
         earlier, outputs = len(self._arms), self._outputs
         saved = [str(checkpoint), *_all_written(self._arms)]
         cleared = Cleared(checkpoint.parent, saved, self._started_unix_s)

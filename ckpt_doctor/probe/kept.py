@@ -17,6 +17,11 @@ from ckpt_doctor.errors import MachineError
 MAX_POINTER_BYTES = 256
 """Files beside the checkpoint that are no larger may say which one is the newest."""
 
+MOST_UNASKED_BYTES = 1 << 30
+"""A checkpoint that is larger is copied only for what was asked for."""
+ROOM_RATIO = 4
+"""Nor is one, unless the disk has so many times its size free."""
+
 
 class Kept:
     """A checkpoint, and what points to it, as they were at one moment."""
@@ -61,6 +66,16 @@ class Kept:
     def discard(self) -> None:
         """Remove the copies."""
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def has_room(checkpoint: Path, folder: Path) -> bool:
+    """Whether a copy costs next to nothing, so that it can be made before anybody needs it."""
+    try:
+        size_bytes = _size_bytes(checkpoint.resolve())
+        free_bytes = shutil.disk_usage(folder).free
+    except OSError:
+        return False
+    return size_bytes <= MOST_UNASKED_BYTES and ROOM_RATIO * size_bytes <= free_bytes
 
 
 def _pointers(checkpoint: Path, folder: Path) -> list[Path]:

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ckpt_doctor.facts.comparison import SPREAD_PAIRS
 from ckpt_doctor.probe.request import ProbeRequest
 
 TURNS_SHARE = 0.5
 """Part of the first pair's turns that a further one takes. Processes differ by more than what the steps of
 half as many turns leave open, so in the same time more pairs tell more than longer ones."""
+
+MOST_UNASKED = SPREAD_PAIRS
+"""Pairs that are measured where their number was not given: as many as their spread takes to be known."""
+
+
+def is_worth_its_start(request: ProbeRequest, starts_s: float) -> bool:
+    """Whether a pair that nobody asked for starts within the time that was given to measure.
+
+    Args:
+        request: What the probe was asked to do.
+        starts_s: Seconds that the first pair took beside its turns.
+    """
+    return starts_s <= request.budget_s
 
 
 def further_pair(request: ProbeRequest, spent_s: float) -> ProbeRequest | None:

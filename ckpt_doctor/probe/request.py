@@ -30,8 +30,9 @@ class ProbeRequest:
     """Length of a turn, as long as it holds several steps."""
     budget_s: float = 60.0
     """Time for all turns together, those of further pairs of processes included."""
-    pairs: int = 1
-    """Pairs of processes, a fresh run and a resumed one each, that are measured one after the other."""
+    pairs: int | None = None
+    """Pairs of processes, a fresh run and a resumed one each, that are measured one after the other; None for
+    one, and a few more where it leaves the answer open."""
     first_step_timeout_s: float = 180.0
     save_timeout_s: float = 300.0
     threads: int | None = None

@@ -7,7 +7,7 @@ from typing import Any
 
 from ckpt_doctor.checks.blame import is_slower
 from ckpt_doctor.checks.engine import judge
-from ckpt_doctor.checks.verdict import decide
+from ckpt_doctor.checks.verdict import decide, is_open
 from ckpt_doctor.facts.comparison import Interval, PairRatio
 from ckpt_doctor.facts.report import Case, Confidence, Finding, Severity, Side, Status, Verdict
 from ckpt_doctor.facts.run import RunRecord
@@ -103,7 +103,6 @@ def test_several_pairs_of_processes_are_told_as_such() -> None:
     assert verdict.status is Status.INCONCLUSIVE
     assert verdict.next_step is not None
     assert "--pairs" in verdict.next_step
-    assert "--pairs" not in (decide(Case(comparison=replace(open_, pairs=())), []).next_step or "")
 
 
 def test_the_spread_of_processes_stands_in_for_the_share_of_the_floor() -> None:
@@ -115,3 +114,32 @@ def test_the_spread_of_processes_stands_in_for_the_share_of_the_floor() -> None:
     assert not is_slower(comparison(pairs=pairs, ratio=ratio, effect_floor_ratio=1.06), proven=False)
     low = Interval(1.05, 0.99, 1.11)
     assert not is_slower(comparison(pairs=pairs, ratio=low, effect_floor_ratio=1.04), proven=False)
+
+
+def _is_open(before: RunRecord, after: RunRecord, pairs: int = 1) -> bool:
+    case = make_case(before, after)
+    assert case.comparison is not None
+    measured = (
+        tuple(PairRatio(str(i), str(i), case.comparison.ratio) for i in range(pairs)) if pairs > 1 else ()
+    )
+    case = replace(case, comparison=replace(case.comparison, pairs=measured))
+    assert case.comparison is not None
+    return is_open(case.comparison, decide(case, judge(case)[0]))
+
+
+def test_a_clear_answer_needs_no_more_pairs() -> None:
+    """Not where the runs are as fast, nor where a setting explains the slowdown, nor where it is large."""
+    setting: dict[str, Any] = {
+        "parts": {"optimizer": 0.003},
+        "values": {"optimizer.0.group.0.foreach": False},
+    }
+    assert not _is_open(control(), resumed())
+    assert not _is_open(control(), resumed(0.0125, **setting))
+    assert not _is_open(control(), resumed(0.018))
+
+
+def test_what_only_the_clock_says_is_measured_again() -> None:
+    """1.2 times without a counter that moved may be the processes' own; three pairs tell."""
+    assert _is_open(control(), resumed(0.012))
+    assert _is_open(control(), resumed(0.012), pairs=2)
+    assert not _is_open(control(), resumed(0.012), pairs=3)

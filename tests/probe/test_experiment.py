@@ -16,7 +16,8 @@ import pytest
 from ckpt_doctor.errors import CkptDoctorError, InputError, ScriptError, UsageError
 from ckpt_doctor.facts.run import RunRecord
 from ckpt_doctor.facts.treatment import PutBack, Trial
-from ckpt_doctor.probe.experiment import START_STEPS, Choose, ProbeOutcome, run
+from ckpt_doctor.probe import experiment
+from ckpt_doctor.probe.experiment import START_STEPS, Choose, IsOpen, ProbeOutcome, run
 from ckpt_doctor.probe.request import ProbeRequest
 from ckpt_doctor.readers.recordings import read_recording
 from tests.recorded import check_parts
@@ -120,11 +121,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def probe(folder: Path, nothing_left: None) -> Probe:
     """Probe the script, with short turns; no process is left, whatever happens."""
 
-    def call(*arguments: str, choose: Choose | None = None, **request: Any) -> ProbeOutcome:
+    def call(
+        *arguments: str, is_open: IsOpen | None = None, choose: Choose | None = None, **request: Any
+    ) -> ProbeOutcome:
         command = (sys.executable, "train.py", *arguments)
         short: dict[str, Any] = {"turns": 2, "turn_s": 0.05, "budget_s": 20.0, "stacks": False, "steps": 200}
         asked = ProbeRequest(command=command, **{**short, **request})
-        return run(asked, lambda what, done: None, choose)
+        return run(asked, lambda what, done: None, is_open=is_open, choose=choose)
 
     return call
 
@@ -465,6 +468,38 @@ def test_further_pairs_of_processes(probe: Probe, folder: Path) -> None:
     assert set(left) == {"last.pt"}
     assert left["last.pt"].stat().st_mtime < read_recording(outcome.pairs[0][0]).meta.created_unix_s
     assert before.meta.created_unix_s < left["last.pt"].stat().st_mtime
+
+
+@pytest.mark.parametrize("more", [1, 3])
+def test_pairs_nobody_asked_for(probe: Probe, more: int) -> None:
+    """Where their number is not given, there are more as long as the answer is open, but three at most."""
+    seen: list[int] = []
+
+    def is_open(outcome: ProbeOutcome) -> bool:
+        records(outcome)
+        seen.append(len(outcome.pairs))
+        return len(outcome.pairs) < more
+
+    outcome = probe(is_open=is_open, resume_args="--resume {checkpoint}", turns=1)
+    assert [one.name for one, _ in outcome.pairs] == ["before-2", "before-3"][:more]
+    assert seen == [0, 1, 2][: min(more + 1, 2)]
+    assert outcome.warnings == ()
+
+
+def test_as_many_pairs_as_asked_for(probe: Probe) -> None:
+    """Where their number is given, nothing is asked."""
+    outcome = probe(is_open=lambda _: True, resume_args="--resume {checkpoint}", turns=1, pairs=1)
+    assert outcome.pairs == ()
+
+
+@pytest.mark.parametrize("hinders", ["has_room", "is_worth_its_start"])
+def test_no_pair_unasked_where_it_costs_much(
+    probe: Probe, monkeypatch: pytest.MonkeyPatch, hinders: str
+) -> None:
+    """A large checkpoint is not copied, and a slow start not repeated, without being asked to."""
+    monkeypatch.setattr(experiment, hinders, lambda *_: False)
+    outcome = probe(resume_args="--resume {checkpoint}", turns=1, is_open=lambda _: True)
+    assert (outcome.pairs, outcome.warnings) == ((), ())
 
 
 def test_a_fresh_run_does_not_find_what_the_first_one_saved(probe: Probe) -> None:

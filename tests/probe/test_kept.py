@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from ckpt_doctor.errors import MachineError
-from ckpt_doctor.probe.kept import Kept
+from ckpt_doctor.probe import kept as kept_module
+from ckpt_doctor.probe.kept import Kept, has_room
 
 
 @pytest.fixture
@@ -78,3 +81,15 @@ def test_no_room_for_a_copy(folder: Path) -> None:
     """It is told in one line, with what was to be copied."""
     with pytest.raises(MachineError, match=r"the checkpoint \(3 B\) could not be copied"):
         Kept(folder / "step-10.pt", folder / "step-10.pt" / "kept")
+
+
+def test_a_copy_that_costs_much_is_not_made_unasked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither one of a large checkpoint, nor one that leaves the disk hardly any room."""
+    checkpoint, target = folder / "last.pt", folder.parent
+    assert has_room(checkpoint, target)
+    monkeypatch.setattr(kept_module, "MOST_UNASKED_BYTES", 2)
+    assert not has_room(checkpoint, target)
+    monkeypatch.setattr(kept_module, "MOST_UNASKED_BYTES", 1000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=11))
+    assert not has_room(checkpoint, target)
+    assert not has_room(folder / "missing.pt", target)

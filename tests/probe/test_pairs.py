@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ckpt_doctor.probe.pairs import further_pair
+from ckpt_doctor.probe.pairs import further_pair, is_worth_its_start
 from ckpt_doctor.probe.request import ProbeRequest
 
 REQUEST = ProbeRequest(command=("train",), turns=12, turn_s=0.5, budget_s=60.0, pairs=8)
@@ -28,3 +28,9 @@ def test_one_turn_at_least() -> None:
     plan = further_pair(ProbeRequest(command=("train",), turns=1), 0.0)
     assert plan is not None
     assert plan.turns == 1
+
+
+def test_a_slow_start_is_not_repeated_unasked() -> None:
+    """Two processes that take longer to start than there is to measure are one pair."""
+    assert is_worth_its_start(REQUEST, 59.0)
+    assert not is_worth_its_start(REQUEST, 61.0)
