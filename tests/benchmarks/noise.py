@@ -9,9 +9,10 @@ same matrix products in each forward pass; no counter tells of it, so the clock 
 
 Several pairs of processes (``ckpt-doctor probe --pairs``) are judged in groups that are drawn from all these
 comparisons. No two pairs of a group have a process in common, so a group is what one probe would have
-measured; of all but its first pair only half of the turns are taken, as by a probe. Groups do have processes
-in common with each other: the share of them that is called slower is as sure as that of a few independent
-probes, not of as many as there are groups.
+measured; of all but its first pair only half of the turns are taken, as by a probe. The lines of "1-3" pairs
+are what a probe does unasked: it takes the next pair of a group only where the ones before leave the answer
+open. Groups do have processes in common with each other: the share of them that is called slower is as sure
+as that of a few independent probes, not of as many as there are groups.
 """
 
 from __future__ import annotations
@@ -25,19 +26,20 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median, stdev
 
 from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.checks.engine import judge
-from ckpt_doctor.checks.verdict import decide
+from ckpt_doctor.checks.verdict import decide, is_open
 from ckpt_doctor.facts.comparison import Comparison
 from ckpt_doctor.facts.report import Case, Status
 from ckpt_doctor.facts.run import RunRecord
 from ckpt_doctor.probe.arm import Arm
 from ckpt_doctor.probe.experiment import STEADY_HEAP, THREAD_VARIABLES
+from ckpt_doctor.probe.pairs import MOST_UNASKED
 from ckpt_doctor.readers.recordings import read_recording
 from ckpt_doctor.stats.comparison import compare_runs
 from ckpt_doctor.stats.pairs import over_pairs
@@ -110,7 +112,8 @@ class Pair:
 class Outcome:
     """What was said of one pair of processes, or of several together."""
 
-    pairs: int
+    pairs: str
+    """How many, as the table calls it."""
     more_work_percent: int
     status: Status
     ratio: float
@@ -136,8 +139,9 @@ def main() -> None:
             pairs += found
             outcomes += [_outcome([pair]) for pair in found]
             print("\n".join(_table(outcomes)), flush=True)
+    outcomes += _grouped(pairs, MOST_UNASKED, arguments, _unasked)
     for count in arguments.pairs:
-        outcomes += _grouped(pairs, count, arguments)
+        outcomes += _grouped(pairs, count, arguments, _outcome)
     print("\n".join(_table(outcomes)), flush=True)
     minutes = (time.monotonic() - began_s) / 60.0
     beside = "one busy process a core" if arguments.hog else "no hog"
@@ -209,14 +213,19 @@ def _shortened(run: RunRecord) -> RunRecord:
     return replace(run, turns=run.turns[: 1 + len(run.turns) // 2])
 
 
-def _grouped(pairs: Sequence[Pair], count: int, arguments: argparse.Namespace) -> list[Outcome]:
+def _grouped(
+    pairs: Sequence[Pair],
+    count: int,
+    arguments: argparse.Namespace,
+    told: Callable[[Sequence[Pair]], Outcome],
+) -> list[Outcome]:
     """What is said of groups of so many pairs; none where there are not so many without a common process."""
     rng = random.Random(SEED)
     found: list[Outcome] = []
     for percent in arguments.more_work:
         some = [pair for pair in pairs if pair.more_work_percent == percent]
         groups = (_disjoint(some, count, rng) for _ in range(arguments.groups))
-        found += [_outcome(group) for group in groups if len(group) == count]
+        found += [told(group) for group in groups if len(group) == count]
     return found
 
 
@@ -260,10 +269,26 @@ def _take_turns(arms: Sequence[Arm], rounds: int, turn_s: float) -> None:
 
 def _outcome(group: Sequence[Pair]) -> Outcome:
     """What is said of a group of pairs, or of one."""
+    return _told(group, str(len(group)))[0]
+
+
+def _unasked(group: Sequence[Pair]) -> Outcome:
+    """What is said by a probe that goes on to the next pair while the answer is open."""
+    label = f"1-{len(group)}"
+    for count in range(1, len(group)):
+        outcome, goes_on = _told(group[:count], label)
+        if not goes_on:
+            return outcome
+    return _told(group, label)[0]
+
+
+def _told(group: Sequence[Pair], label: str) -> tuple[Outcome, bool]:
+    """What is said of some pairs, and whether that leaves the answer open."""
     compared = over_pairs(group[0].comparison, [pair.shorter for pair in group[1:]])
     case = Case(comparison=compared)
-    status, ratio = decide(case, judge(case)[0]).status, compared.ratio
-    return Outcome(len(group), group[0].more_work_percent, status, ratio.value, ratio.low, ratio.high)
+    verdict, ratio = decide(case, judge(case)[0]), compared.ratio
+    told = Outcome(label, group[0].more_work_percent, verdict.status, ratio.value, ratio.low, ratio.high)
+    return told, is_open(compared, verdict)
 
 
 def _table(outcomes: Sequence[Outcome]) -> list[str]:
