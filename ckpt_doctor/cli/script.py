@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import shutil
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ckpt_doctor.errors import UsageError
+from ckpt_doctor.probe.commands import started
 
 CONTEXT = {"allow_interspersed_args": False, "ignore_unknown_options": True}
 """Everything from the first word on is the script's own; ``-m`` must be able to be that word."""
@@ -35,7 +33,7 @@ def option_names(context: typer.Context) -> list[str]:
 
 
 def script_command(words: Sequence[str], options: Sequence[str] = ()) -> tuple[str, ...]:
-    """The command to start: a .py file or ``-m module`` runs with this Python, anything else as it is.
+    """The command to start.
 
     Args:
         words: What stood behind our options.
@@ -44,22 +42,10 @@ def script_command(words: Sequence[str], options: Sequence[str] = ()) -> tuple[s
     Raises:
         UsageError: There is no command, or none of that name.
     """
-    if not words:
-        raise UsageError("no script to run", hint="Name it behind the options: ckpt-doctor probe train.py")
-    first = words[0]
-    if first == "-m":
-        if len(words) < 2:
-            raise UsageError("-m needs the name of a module")
-        return (sys.executable, *words)
-    if first.startswith("-"):
+    first = words[0] if words else ""
+    if first.startswith("-") and first != "-m":
         raise UsageError(f"there is no option {first}", hint=_meant(first, options))
-    if first.endswith(".py"):
-        if not Path(first).is_file():
-            raise UsageError(f"{first}: no such file")
-        return (sys.executable, *words)
-    if shutil.which(first) is None:
-        raise UsageError(f"{first}: no such command", hint="A Python script's name ends with .py.")
-    return tuple(words)
+    return started(words)
 
 
 def _meant(word: str, options: Sequence[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -14,6 +13,7 @@ from ckpt_doctor.errors import UsageError
 from ckpt_doctor.facts.policy import Policy
 from ckpt_doctor.facts.report import Finding, Report, Severity, Status
 from ckpt_doctor.guard.failure import Failure, remedied
+from ckpt_doctor.probe.commands import started
 from ckpt_doctor.probe.request import ProbeRequest
 from ckpt_doctor.readers.evidence import untold
 from ckpt_doctor.report import wording
@@ -82,17 +82,7 @@ def _request(command: Sequence[str], folder: Path, options: Mapping[str, Any]) -
     unknown = next((name for name in options if name not in known), None)
     if unknown is not None:
         raise UsageError(f"a probe has no option {unknown}", hint=f"It takes {', '.join(known)}.")
-    return ProbeRequest(command=_started(command), output=folder, **options)
-
-
-def _started(command: Sequence[str]) -> tuple[str, ...]:
-    """The command as it is started: Python code runs with this Python, anything else as it is."""
-    if not command:
-        raise UsageError("there is no script to probe")
-    first = command[0]
-    if first.endswith(".py") and not Path(first).is_file():
-        raise UsageError(f"{first}: no such file", hint=f"It is looked for in {Path.cwd()}.")
-    return (sys.executable, *command) if first.endswith(".py") or first == "-m" else tuple(command)
+    return ProbeRequest(command=started(command), output=folder, **options)
 
 
 def _judged(

@@ -1,14 +1,39 @@
-"""Makes the command of the resumed run out of the command of the fresh one."""
+"""The commands of both runs, out of the user's words."""
 
 from __future__ import annotations
 
 import shlex
+import shutil
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from ckpt_doctor.errors import UsageError
 from ckpt_doctor.facts.command import script_end
 
 CHECKPOINT = "{checkpoint}"
+
+
+def started(words: Sequence[str]) -> tuple[str, ...]:
+    """The command of the fresh run: a .py file or ``-m module`` runs with this Python, others as they are.
+
+    Raises:
+        UsageError: There is no command, or none of that name.
+    """
+    if not words:
+        raise UsageError("no script to run", hint="Name it: train.py, -m package.train, or any command.")
+    first = words[0]
+    if first == "-m":
+        if len(words) < 2:
+            raise UsageError("-m needs the name of a module")
+        return (sys.executable, *words)
+    if first.endswith(".py"):
+        if not Path(first).is_file():
+            raise UsageError(f"{first}: no such file", hint=f"It is looked for in {Path.cwd()}.")
+        return (sys.executable, *words)
+    if shutil.which(first) is None:
+        raise UsageError(f"{first}: no such command", hint="A Python script's name ends with .py.")
+    return tuple(words)
 
 
 def resumed(

@@ -34,11 +34,11 @@ def test_commands(words: list[str], command: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("words", "what", "hint"),
     [
-        ([], "no script", "probe train.py"),
+        ([], "no script", "train.py"),
         (["-m"], "name of a module", None),
         (["--stepz", "5", "train.py"], "no option --stepz", "Did you mean --steps?"),
         (["--lr=1", "train.py"], "no option --lr", "behind its name"),
-        (["trian.py"], "trian.py: no such file", None),
+        (["trian.py"], "trian.py: no such file", "It is looked for in "),
         (["torchrunn", "train.py"], "torchrunn: no such command", ".py"),
     ],
 )

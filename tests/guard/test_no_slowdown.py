@@ -107,11 +107,11 @@ def test_what_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "recordings"
     no_slowdown(["train.py", "--lr", "1"], folder=folder, options={"resume_args": "{checkpoint}", "turns": 3})
     no_slowdown(["-m", "train"], folder=folder)
-    no_slowdown(["torchrun", "train.py"], folder=folder)
+    no_slowdown(["sh", "train.py"], folder=folder)
     assert [request.command for request in asked] == [
         (sys.executable, "train.py", "--lr", "1"),
         (sys.executable, "-m", "train"),
-        ("torchrun", "train.py"),
+        ("sh", "train.py"),
     ]
     assert (asked[0].resume_args, asked[0].turns, asked[0].output) == ("{checkpoint}", 3, folder)
 

@@ -1,11 +1,14 @@
-"""The resumed run's command is made out of the fresh one's."""
+"""The fresh run's command is made out of the user's words, the resumed one's out of that."""
 
 from __future__ import annotations
+
+import sys
+from pathlib import Path
 
 import pytest
 
 from ckpt_doctor.errors import UsageError
-from ckpt_doctor.probe.commands import resumed, split_script
+from ckpt_doctor.probe.commands import resumed, split_script, started
 
 TORCHRUN = ("torchrun", "--nproc-per-node", "2", "train.py", "--out", "x.py")
 
@@ -84,3 +87,20 @@ def test_split_script() -> None:
     assert split_script(("python", "-u", "-m", "train")) == (("python", "-u", "-m", "train"), ())
     with pytest.raises(UsageError):
         split_script(("python", "-m"))
+
+
+def test_what_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python code runs with this Python, other programs as they are; what is not there is told before."""
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").touch()
+    assert started(["train.py", "--lr", "1"]) == (sys.executable, "train.py", "--lr", "1")
+    assert started(["-m", "train"]) == (sys.executable, "-m", "train")
+    assert started(["sh", "train.sh"]) == ("sh", "train.sh")
+    for words, what in (
+        ([], "no script to run"),
+        (["-m"], "-m needs"),
+        (["none.py"], "none.py: no such file"),
+        (["nonesuch"], "nonesuch: no such command"),
+    ):
+        with pytest.raises(UsageError, match=what):
+            started(words)
