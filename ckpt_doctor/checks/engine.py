@@ -20,7 +20,7 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cache
 from types import ModuleType
 from typing import NamedTuple
@@ -166,4 +166,4 @@ def _sourced(evidence: Evidence, case: Case) -> Evidence:
     comparison = case.comparison
     if comparison is None or RECORDING not in comparison.not_measured or evidence.source not in _OURS:
         return evidence
-    return replace(evidence, source=comparison.after.run.meta.kind)
+    return evidence._replace(source=comparison.after.run.meta.kind)

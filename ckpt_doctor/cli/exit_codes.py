@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
-from ckpt_doctor.facts.policy import Policy
-from ckpt_doctor.facts.report import Report, Status
+if TYPE_CHECKING:
+    from ckpt_doctor.facts.policy import Policy
+    from ckpt_doctor.facts.report import Report
 
 
 class ExitCode(IntEnum):
@@ -25,6 +27,8 @@ class ExitCode(IntEnum):
 
 def exit_code(report: Report, policy: Policy) -> ExitCode:
     """The exit code of a report under a policy; established findings outweigh an open question."""
+    from ckpt_doctor.facts.report import Status
+
     if any(finding.severity.rank >= policy.fail_on.rank for finding in report.findings):
         return ExitCode.FINDINGS
     if report.verdict.status is Status.INCONCLUSIVE and not policy.inconclusive_ok:

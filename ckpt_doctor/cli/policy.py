@@ -13,8 +13,6 @@ Options on the command line win; ``required`` and ``ignored`` are added to the t
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -87,13 +85,16 @@ def _upwards(folder: str) -> Iterator[str]:
 
 
 def _table(text: str, path: str) -> Mapping[str, Any]:
-    name = next((name for name in ("tomllib", "tomli") if importlib.util.find_spec(name)), None)
+    from importlib import import_module
+    from importlib.util import find_spec
+
+    name = next((name for name in ("tomllib", "tomli") if find_spec(name)), None)
     if name is None:
         raise UsageError(
             f"{path}: [{TABLE}] cannot be read, since Python 3.10 has no TOML reader",
             hint="pip install tomli",
         )
-    toml = importlib.import_module(name)
+    toml = import_module(name)
     try:
         table = toml.loads(text)["tool"]["ckpt-doctor"]
     except toml.TOMLDecodeError as error:

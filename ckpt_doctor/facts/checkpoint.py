@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ckpt_doctor.facts.states import Presence, StateKind
@@ -30,8 +31,7 @@ class TensorEntry(NamedTuple):
     """Bytes that the elements of this tensor take."""
 
 
-@dataclass(frozen=True)
-class ParamGroupFacts:
+class ParamGroupFacts(NamedTuple):
     """One entry of an optimizer's ``param_groups``."""
 
     parameters: int
@@ -40,8 +40,7 @@ class ParamGroupFacts:
     """Scalar options as saved (lr, betas, fused, foreach, amsgrad, ...)."""
 
 
-@dataclass(frozen=True)
-class OptimizerFacts:
+class OptimizerFacts(NamedTuple):
     """What the optimizer state weighs against what such an optimizer needs."""
 
     where: str
@@ -71,7 +70,7 @@ class OptimizerFacts:
     """State keys that this algorithm does not use."""
     notes: tuple[str, ...] = ()
     """How the accounting was done where it had to assume something."""
-    surplus_bytes: Mapping[str, int] = field(default_factory=dict)
+    surplus_bytes: Mapping[str, int] = MappingProxyType({})
     """Bytes beyond the need by cause: ``wide`` dtypes, ``views`` of larger storages, ``dead`` state of
     options that are off, ``unknown`` names, ``duplicates``, ``orphans``."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from ckpt_doctor.facts.checklist import ChecklistItem
@@ -65,8 +65,7 @@ class Status(str, Enum):
     FINDINGS = "findings"
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(NamedTuple):
     """One number that supports a finding."""
 
     what: str
@@ -76,8 +75,7 @@ class Evidence:
     """Where it was measured, as ``agent``, ``/proc``, ``checkpoint``, ``py-spy``."""
 
 
-@dataclass(frozen=True)
-class Location:
+class Location(NamedTuple):
     """A line of the user's source."""
 
     file: str
@@ -116,15 +114,13 @@ class Finding(Found):
     """What came of taking the cause away; None where that was not tried."""
 
 
-@dataclass(frozen=True)
-class CannotTell:
+class CannotTell(NamedTuple):
     """What a rule returns when the facts that it needs are missing."""
 
     why: str
 
 
-@dataclass(frozen=True)
-class NotEvaluated:
+class NotEvaluated(NamedTuple):
     """A rule that could not be judged, and why."""
 
     code: str
@@ -143,8 +139,7 @@ class Case:
     """What two checkpoints differ in, where that is the question."""
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """The answer."""
 
     status: Status

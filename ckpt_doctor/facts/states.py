@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 
 class StateKind(str, Enum):
@@ -46,8 +46,7 @@ class PresenceDetail(str, Enum):
     NEVER_BY_FRAMEWORK = "never_by_framework"
 
 
-@dataclass(frozen=True)
-class Presence:
+class Presence(NamedTuple):
     """Whether and where one state is in a checkpoint."""
 
     status: PresenceStatus

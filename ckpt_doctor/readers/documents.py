@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -49,49 +49,53 @@ class Document(NamedTuple):
         return f"{clean(self.name)}: {text}" if text else clean(self.name)
 
 
-@dataclass(eq=False, repr=False)
 class Reading:
-    """A file that is about to be recognised and decoded."""
+    """A file that is about to be recognised and decoded.
 
-    source: Source
-    budget: Budget
-    sibling: Callable[[str], Source | None] = lambda name: None
-    """Opens another file of the same folder; None where it is not there or lies outside of it."""
-    called: str = ""
-    """The file's own name, for formats that have no other mark."""
-    _head: bytes | None = None
-    _archive: Archive | None = None
-    _tar: Tar | None = None
+    Args:
+        source: Its bytes.
+        budget: What may be spent on it.
+        sibling: Opens another file of the same folder; None where it is not there or lies outside of it.
+        called: The file's own name, for formats that have no other mark.
+    """
 
-    @property
+    def __init__(
+        self,
+        source: Source,
+        budget: Budget,
+        sibling: Callable[[str], Source | None] = lambda name: None,
+        called: str = "",
+    ) -> None:
+        self.source = source
+        self.budget = budget
+        self.sibling = sibling
+        self.called = called
+
+    @cached_property
     def head(self) -> bytes:
         """The first bytes of the file."""
-        if self._head is None:
-            self._head = self.source.read(0, HEAD_BYTES)
-        return self._head
+        return self.source.read(0, HEAD_BYTES)
 
     @property
     def is_zip(self) -> bool:
         """Whether the file begins like a zip archive."""
         return self.head.startswith(MAGIC)
 
-    @property
+    @cached_property
     def archive(self) -> Archive:
         """The file as a zip archive.
 
         Raises:
             Malformed: It is damaged.
         """
-        if self._archive is None:
-            self._archive = Archive(self.source, self.budget)
-        return self._archive
+        return Archive(self.source, self.budget)
 
     @property
     def is_tar(self) -> bool:
         """Whether the file begins like a tar archive."""
         return self.head[257:262] == b"ustar"
 
-    @property
+    @cached_property
     def tar(self) -> Tar:
         """The file as a tar archive.
 
@@ -100,13 +104,10 @@ class Reading:
         """
         from ckpt_doctor.readers.tars import Tar
 
-        if self._tar is None:
-            self._tar = Tar(self.source, self.budget)
-        return self._tar
+        return Tar(self.source, self.budget)
 
 
-@dataclass(eq=False, repr=False)
-class Bundle:
+class Bundle(NamedTuple):
     """A checkpoint: one decoded file, or a folder with several."""
 
     path: str
@@ -115,7 +116,7 @@ class Bundle:
     """Decoded files by name."""
     files: Mapping[str, int]
     """Size of every file of the folder by name, also of those that were not decoded."""
-    damaged: Mapping[str, str] = field(default_factory=dict)
+    damaged: Mapping[str, str] = MappingProxyType({})
     """Why a file of the folder could not be decoded, by name."""
 
     @property

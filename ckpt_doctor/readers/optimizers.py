@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ckpt_doctor.facts.checkpoint import OptimizerFacts, ParamGroupFacts
@@ -33,17 +32,17 @@ _CAUSES = (_NEEDED, "unknown", "dead", "duplicates", "orphans")
 """Why a storage is there; where several causes share one, the first of them counts."""
 
 
-@dataclass(eq=False, repr=False)
 class Parameters:
     """The model's tensors, to which the entries of the optimizer are matched."""
 
-    by_name: dict[str, Tensor] = field(default_factory=dict)
-    count: Counter[Shape] = field(default_factory=Counter)
-    """How many tensors there are of each shape."""
-    widest: dict[Shape, str] = field(default_factory=dict)
-    """The widest dtype among the tensors of each shape."""
-    shapes: set[Shape] = field(default_factory=set)
-    """Shapes of all tensors of the checkpoint that belong to no optimizer."""
+    def __init__(self) -> None:
+        self.by_name: dict[str, Tensor] = {}
+        self.count: Counter[Shape] = Counter()
+        """How many tensors there are of each shape."""
+        self.widest: dict[Shape, str] = {}
+        """The widest dtype among the tensors of each shape."""
+        self.shapes: set[Shape] = set()
+        """Shapes of all tensors of the checkpoint that belong to no optimizer."""
 
 
 def parameters_of(models: list[Find]) -> Parameters:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from ckpt_doctor.readers.limits import Malformed
@@ -39,22 +38,22 @@ class Source(Protocol):
         """Give back what it holds open."""
 
 
-@dataclass(eq=False, repr=False)
 class Meter:
     """Counts what was read of one checkpoint."""
 
-    read_bytes: int = 0
+    def __init__(self) -> None:
+        self.read_bytes = 0
 
 
-@dataclass(eq=False, repr=False)
 class LocalFile:
-    """A regular file of this machine. It is opened anew for each range, so none stays open."""
+    """A regular file of this machine. It is opened for the first range, and closed with the source."""
 
-    path: str
-    name: str
-    size_bytes: int
-    meter: Meter
-    _fd: int = -1
+    def __init__(self, path: str, name: str, size_bytes: int, meter: Meter) -> None:
+        self.path = path
+        self.name = name
+        self.size_bytes = size_bytes
+        self.meter = meter
+        self._fd = -1
 
     def read(self, offset: int, length: int) -> bytes:
         """See ``Source.read``."""

@@ -9,7 +9,6 @@ numpy 1 and 2, and CPython's ``random``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ckpt_doctor.facts.states import PresenceDetail, StateKind
@@ -54,18 +53,18 @@ class Find(NamedTuple):
         )
 
 
-@dataclass(eq=False, repr=False)
 class Survey:
     """All that was found in a checkpoint."""
 
-    finds: list[Find] = field(default_factory=list)
-    tensors: list[tuple[Document, Path, Tensor]] = field(default_factory=list)
-    complete: bool = True
-    """Whether every object was looked at."""
-    compiled_by: str | None = None
-    """Where a setting says that the model was compiled."""
-    half_by: str | None = None
-    """Where a setting says that training was in float16."""
+    def __init__(self) -> None:
+        self.finds: list[Find] = []
+        self.tensors: list[tuple[Document, Path, Tensor]] = []
+        self.complete = True
+        """Whether every object was looked at."""
+        self.compiled_by: str | None = None
+        """Where a setting says that the model was compiled."""
+        self.half_by: str | None = None
+        """Where a setting says that training was in float16."""
 
     def of(self, kind: StateKind) -> list[Find]:
         """What was found of one kind, present ones first."""

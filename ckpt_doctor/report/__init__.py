@@ -13,15 +13,14 @@ Formats are found by scanning; what several of them share lies in a package besi
 from __future__ import annotations
 
 import importlib
-import inspect
 import pkgutil
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
-from ckpt_doctor.facts.report import Report
-
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from ckpt_doctor.facts.report import Report
 
 
 class Format(NamedTuple):
@@ -34,7 +33,9 @@ class Format(NamedTuple):
     @property
     def is_for_terminals(self) -> bool:
         """Whether the width of a terminal and its colours matter."""
-        return not self.is_folder and "width" in inspect.signature(self.module.render).parameters
+        from inspect import signature
+
+        return not self.is_folder and "width" in signature(self.module.render).parameters
 
     @property
     def is_folder(self) -> bool:

@@ -18,7 +18,6 @@ from ckpt_doctor.facts.report import (
 from ckpt_doctor.facts.shape import Shape
 from ckpt_doctor.facts.states import PresenceStatus
 from ckpt_doctor.report import wording
-from ckpt_doctor.report.terminal.checkpoint_changes import write_changes
 from ckpt_doctor.report.terminal.screen import Cell, Column, Screen
 
 if TYPE_CHECKING:
@@ -68,6 +67,8 @@ def render(report: Report, *, width: int = 80, colour: bool = False) -> str:
         write_step_times(screen, report.comparison)
         _ranks(screen, report.comparison)
     if report.checkpoint_comparison is not None:
+        from ckpt_doctor.report.terminal.checkpoint_changes import write_changes
+
         write_changes(screen, report.checkpoint_comparison)
     _findings(screen, findings, report)
     if report.comparison is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import fields, replace
+from dataclasses import replace
 from importlib import resources
+from inspect import signature
 from typing import Any
 
 import jsonschema
@@ -150,7 +151,7 @@ def test_no_fact_is_left_out(facts: Any, place: tuple[str | int, ...]) -> None:
     for step in place:
         document = document[step]
     told_elsewhere = {"optimizers"}
-    assert {field.name for field in fields(facts)} - told_elsewhere <= set(document)
+    assert set(signature(type(facts)).parameters) - told_elsewhere <= set(document)
 
 
 def test_a_value_of_any_type_is_written() -> None:

@@ -6,8 +6,6 @@ no loader state: on resume it derives the position from the step and skips, and 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ckpt_doctor.facts.states import PresenceDetail, PresenceStatus, StateKind
 from ckpt_doctor.readers.documents import Bundle
 from ckpt_doctor.readers.presence import States, Words, judge
@@ -57,11 +55,11 @@ def states(bundle: Bundle, found: Survey) -> States:
     arguments = judged[StateKind.LOADER_ARGUMENTS]
     if arguments.status is PresenceStatus.PRESENT:
         why = "for the record: the Trainer goes by its own arguments on resume"
-        judged[StateKind.LOADER_ARGUMENTS] = replace(arguments, detail=PresenceDetail.ELSEWHERE, why=why)
+        judged[StateKind.LOADER_ARGUMENTS] = arguments._replace(detail=PresenceDetail.ELSEWHERE, why=why)
     if _argument(bundle, "ignore_data_skip") is True:
         position = judged[StateKind.DATALOADER_POSITION]
         why = f"{_ARGUMENTS} says ignore_data_skip=True: the epoch begins anew"
-        judged[StateKind.DATALOADER_POSITION] = replace(position, detail=None, why=why)
+        judged[StateKind.DATALOADER_POSITION] = position._replace(detail=None, why=why)
     return judged
 
 
