@@ -39,6 +39,8 @@ class PresenceDetail(str, Enum):
     """What more is to be said than present, absent or unknown."""
 
     INCOMPLETE = "incomplete"
+    COUNT = "count"
+    """A plain number of batches or samples: it says how far, not in which order."""
     EMPTY = "empty"
     NULL = "null"
     ELSEWHERE = "elsewhere"

@@ -48,7 +48,7 @@ class Find(NamedTuple):
     @property
     def is_there(self) -> bool:
         """Whether the state is in the file, be it in part."""
-        return self.detail in (None, PresenceDetail.INCOMPLETE) or (
+        return self.detail in (None, PresenceDetail.INCOMPLETE, PresenceDetail.COUNT) or (
             self.detail is PresenceDetail.EMPTY and self.kind in (StateKind.SCALER, StateKind.CUDA_RNG)
         )
 
@@ -462,7 +462,8 @@ class _Search:
         else:
             return
         if is_counter(node):
-            self.add(kind, path, node)
+            detail = PresenceDetail.COUNT if kind is StateKind.DATALOADER_POSITION else None
+            self.add(kind, path, node, detail)
         elif node is None:
             self.add(kind, path, node, PresenceDetail.NULL)
 
