@@ -16,7 +16,6 @@ cannot do without (names of ``not_measured``); it may be empty.
 from __future__ import annotations
 
 import importlib
-import inspect
 import pkgutil
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -123,7 +122,7 @@ def _load(path: str, name: str) -> Rule:
     if match is None:
         raise ValueError(f"{path}: a rule's file is named like dat203_cold_page_cache.py")
     module = importlib.import_module(path)
-    doc = inspect.getdoc(module) or ""
+    doc = (module.__doc__ or "").strip()
     missing = [heading for heading in HEADINGS if f"{heading}\n{'-' * len(heading)}" not in doc]
     if missing:
         raise ValueError(f"{path}: its docstring lacks the headings {', '.join(missing)}")
