@@ -12,7 +12,7 @@ EXTRAS := dev,frameworks,html,remote,tensorboard
 STEADY := OMP_NUM_THREADS=1 MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=1073741824
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint types format matrix confirm bench bench-noise bench-overhead first-use fuzz readme docs clean
+.PHONY: help setup demo test test-all lint types format matrix confirm bench bench-noise bench-overhead two-faults first-use fuzz readme docs clean
 
 help:  ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ bench: $(STAMP)  ## Measure how fast inspect is, and what the agent costs (long)
 
 bench-noise: $(STAMP)  ## Measure false alarms on identical code, and which slowdowns are found (long)
 	$(STEADY) $(BIN)/python -m tests.benchmarks.noise --write
+
+two-faults: $(STAMP)  ## Probe scripts with two faults at once, and hold their shares against each alone (long)
+	$(STEADY) $(BIN)/python -m tests.benchmarks.two_faults --write
 
 bench-overhead: $(STAMP)  ## Measure what the agent costs per step (long)
 	$(STEADY) $(BIN)/python -m tests.benchmarks.overhead --write
