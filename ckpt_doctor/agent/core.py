@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ckpt_doctor.agent import control as shared
 from ckpt_doctor.agent import files
-from ckpt_doctor.agent.journal import Journal
+from ckpt_doctor.agent.journal import Journal, StepLine
 from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.facts.run import PARTS
 from ckpt_doctor.signals.clock import OBSERVER, PartClock
@@ -53,7 +53,8 @@ class Agent:
         self._options = options
         self._started_s = started_s
         self._wrapped: list[tuple[object, str, object]] = []
-        self._readers: list[Callable[[], dict[str, float]]] = []
+        self._from_zero: dict[str, float] = {}
+        self._readers: list[Callable[[], dict[str, float] | None]] = []
         self._describers: list[Callable[[], dict[str, object]]] = []
         self._after_save: list[Callable[[], None]] = []
         self._reset()
@@ -69,7 +70,7 @@ class Agent:
         self._output: _Output | None = None
         self._unwritable = False
         self._early: list[object] = []
-        self._counters: dict[str, float] = {}
+        self._counters = dict(self._from_zero)
         self._digests: list[str] = []
         self._updated: set[int] = set()
         self._step = 0
@@ -96,6 +97,12 @@ class Agent:
         counters = self._counters
         counters[name] = counters.get(name, 0) + amount
 
+    def count_from_zero(self, *names: str) -> None:
+        """Have the first step tell these counters even where they are zero."""
+        for name in names:
+            self._from_zero[name] = 0
+            self._counters.setdefault(name, 0)
+
     def event(self, signal: str, duration_s: float | None = None, /, **fields: object) -> None:
         """Record that something happened, during the current step."""
         self._add(["e", signal, perf_counter(), self._step, duration_s, fields])
@@ -116,8 +123,8 @@ class Agent:
         """Have ``act`` called after each checkpoint save."""
         self._after_save.append(act)
 
-    def at_step_end(self, read: Callable[[], dict[str, float]]) -> None:
-        """Have ``read`` called at the end of every step."""
+    def at_step_end(self, read: Callable[[], dict[str, float] | None]) -> None:
+        """Have ``read`` called at the end of every step, until it answers None."""
         self._readers.append(read)
 
     def describe_with(self, describe: Callable[[], dict[str, object]]) -> None:
@@ -184,15 +191,11 @@ class Agent:
         if output is None:
             return
         totals = self._clock.take(now)
-        for read in self._readers:
-            self._counters.update(read())
-        seconds = [round(s, 7) for s in totals]
-        output.journal.add(
-            ["s", self._step, self._step_start_s, now, seconds[:OBSERVER], seconds[OBSERVER], self._counters]
-            + ([" ".join(self._digests)] if self._digests else [])
-        )
+        self._read_counters()
+        digests = " ".join(self._digests)
+        output.journal.add(StepLine(self._step, self._step_start_s, now, totals, self._counters, digests))
         self._counters = {}
-        self._digests = []
+        self._digests.clear()
         self._step += 1
         output.control.put("steps", self._step)
         self._between_steps(output, now)
@@ -201,6 +204,14 @@ class Agent:
             self._hook_times.append(start - now + totals[OBSERVER])
         self._step_start_s = self._wait_if_held(output, start)
         self._clock.start(self._step_start_s)
+
+    def _read_counters(self) -> None:
+        answers = [(read, read()) for read in self._readers]
+        for read, counters in answers:
+            if counters is None:
+                self._readers.remove(read)
+            else:
+                self._counters.update(counters)
 
     def _between_steps(self, output: _Output, now: float) -> None:
         asked = output.control.get("fingerprints")

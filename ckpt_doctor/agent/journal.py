@@ -16,9 +16,39 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from ckpt_doctor.facts.recording import JOURNAL_KIND, JOURNAL_VERSION
+from ckpt_doctor.signals.clock import OBSERVER
+
+
+@dataclass(slots=True)
+class StepLine:
+    """A step as it was measured; it becomes a line of the journal when that is written."""
+
+    index: int
+    t_start_s: float
+    t_end_s: float
+    totals_s: list[float]
+    """As the clock gives them: seconds by part, then the observer's."""
+    counters: dict[str, float]
+    digests: str
+
+    def as_list(self) -> list[object]:
+        """The line's content."""
+        seconds = [round(s, 7) for s in self.totals_s]
+        line: list[object] = ["s", self.index, self.t_start_s, self.t_end_s]
+        line += [seconds[:OBSERVER], seconds[OBSERVER], self.counters]
+        return [*line, self.digests] if self.digests else line
+
+
+def _as_json_value(value: object) -> object:
+    """What stands for a value that JSON does not know."""
+    return value.as_list() if isinstance(value, StepLine) else str(value)
+
+
+_encode = json.JSONEncoder(default=_as_json_value, separators=(",", ":")).encode
 
 
 class Journal:
@@ -44,7 +74,7 @@ class Journal:
         if not self._pending:
             return
         lines, self._pending = self._pending, []
-        text = "\n".join(json.dumps(line, default=str, separators=(",", ":")) for line in lines)
+        text = "\n".join(_encode(line) for line in lines)
         data = (text + "\n").encode("utf-8", "backslashreplace")
         try:
             while data:

@@ -53,7 +53,7 @@ class PartClock:
 
     def inside(self, part: int) -> bool:
         """Whether a part has been started and not ended, interrupted or not."""
-        return part in self._outer[1:] or (bool(self._outer) and part == self._running)
+        return bool(self._outer) and (part == self._running or part in self._outer[1:])
 
     def unwind(self, depth: int) -> None:
         """End parts until ``depth`` are open: an exception may have skipped their ends."""

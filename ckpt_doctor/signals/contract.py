@@ -47,6 +47,13 @@ class Recorder(Protocol):
     def count(self, name: str, amount: float = 1) -> None:
         """Add to a counter of the current step."""
 
+    def count_from_zero(self, *names: str) -> None:
+        """Have the first step tell these counters even where they are zero.
+
+        So a recording that lacks one was made without the hook, and one that has it means zero wherever
+        it says nothing.
+        """
+
     def event(self, signal: str, duration_s: float | None = None, /, **fields: object) -> None:
         """Record that something happened."""
 
@@ -68,8 +75,8 @@ class Recorder(Protocol):
     def update_done(self, optimizer: object) -> None:
         """Record that an optimizer has done, or skipped, an update: steps end here."""
 
-    def at_step_end(self, read: Callable[[], dict[str, float]]) -> None:
-        """Have ``read`` called at the end of every step, for counters of its own."""
+    def at_step_end(self, read: Callable[[], dict[str, float] | None]) -> None:
+        """Have ``read`` called at the end of every step, for counters of its own, until it answers None."""
 
     def describe_with(self, describe: Callable[[], dict[str, object]]) -> None:
         """Have ``describe`` called for every fingerprint."""

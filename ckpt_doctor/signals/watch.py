@@ -36,6 +36,7 @@ class ModuleWatch:
             look: Called with each module and its arguments.
             compiled: Called with what is given to ``torch.compile``.
         """
+        self._recorder = recorder
         self._modules = torch.nn.modules.module
         self._steps = steps
         self._look = look
@@ -45,11 +46,12 @@ class ModuleWatch:
         self._compiles = False
         self.begin()
         recorder.wrap(torch, "compile", self._before_compiling)
-        recorder.at_step_end(self._step_ended)
         recorder.after_save(self.begin)
 
     def begin(self) -> None:
         """Look at the steps that come next."""
+        if self._left == 0:
+            self._recorder.at_step_end(self._step_ended)
         self._left = self._steps
         if self._handle is None and not self._compiles:
             self._handle = self._modules.register_module_forward_pre_hook(self._look)
@@ -64,12 +66,13 @@ class ModuleWatch:
 
         return compile_unwatched
 
-    def _step_ended(self) -> dict[str, float]:
+    def _step_ended(self) -> dict[str, float] | None:
         """Count down; it reads no counter."""
         self._left -= 1
-        if self._left <= 0:
-            self._stop()
-        return {}
+        if self._left:
+            return {}
+        self._stop()
+        return None
 
     def _stop(self) -> None:
         if self._handle is not None:

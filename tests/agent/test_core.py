@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -126,6 +127,38 @@ def test_a_killed_run_is_readable(held: Held) -> None:
     assert not rank.complete
     assert len(rank.steps) > 200
     assert rank.hook_s is not None
+
+
+READERS = (
+    MODEL
+    + """
+import gc
+gc.unfreeze()
+from ckpt_doctor.agent.core import Agent
+(agent,) = (item for item in gc.get_objects() if type(item) is Agent)
+answers = iter([{"read": 3}, {"read": 4}, None])
+agent.at_step_end(lambda: next(answers))
+agent.count_from_zero("still", "moved")
+agent.count("moved", 0.5)
+step(); step()
+agent.count("moved")
+step(); step()
+"""
+)
+
+
+def test_readers_are_asked_until_they_answer_none(train: Train) -> None:
+    """Who has answered None is not asked again, and the others' steps go on."""
+    assert train(READERS).counts("read") == [3, 4, 0, 0]
+
+
+def test_the_first_step_tells_zeros_and_later_ones_what_moved(train: Train) -> None:
+    """A name that a recording lacks was not measured; one that it has means zero wherever it is silent."""
+    recorded = train(READERS)
+    (journal,) = recorded.folder.glob("rank*.jsonl")
+    counters = [json.loads(text)[6] for text in journal.read_text().splitlines() if text.startswith('["s"')]
+    assert [step.get("still") for step in counters] == [0, None, None, None]
+    assert [step.get("moved") for step in counters] == [0.5, None, 1, None]
 
 
 def test_where_nothing_can_be_written(train: Train) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ckpt_doctor.agent.journal import Journal
+from ckpt_doctor.agent.journal import Journal, StepLine
 from ckpt_doctor.facts.recording import JOURNAL_KIND as KIND
 from ckpt_doctor.facts.recording import JOURNAL_VERSION as VERSION
 
@@ -48,6 +48,21 @@ def test_any_value_can_be_written(tmp_path: Path) -> None:
     journal.add(["e", Path("a"), "\udcff\n"])
     journal.close()
     assert lines(path)[1] == ["e", "a", "\udcff\n"]
+
+
+def test_a_step_becomes_a_line_as_it_is_written(tmp_path: Path) -> None:
+    """Its seconds are rounded, the observer's stand apart, and digests are there only where there are any."""
+    path = tmp_path / "journal"
+    journal = Journal(path, {})
+    totals_s = [0.1234567891, *[0.0] * 7, 0.5]
+    journal.add(StepLine(3, 1.0, 2.0, totals_s, {"batches": 1}, ""))
+    journal.add(StepLine(4, 2.0, 3.0, totals_s, {}, "i:1a i:2b"))
+    journal.close()
+    parts = [0.1234568, *[0.0] * 7]
+    assert lines(path)[1:] == [
+        ["s", 3, 1.0, 2.0, parts, 0.5, {"batches": 1}],
+        ["s", 4, 2.0, 3.0, parts, 0.5, {}, "i:1a i:2b"],
+    ]
 
 
 def test_a_journal_is_never_overwritten(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 from ckpt_doctor.signals.clock import COMPILE
 from ckpt_doctor.signals.contract import Recorder, Signal
-from ckpt_doctor.signals.tally import Tally
 
 SIGNALS = (
     Signal("activation_checkpoints", "count", "compute", "activation checkpoints passed in forward"),
@@ -24,21 +23,19 @@ def install(recorder: Recorder, module: ModuleType) -> None:
     """Wrap the classes behind ``checkpoint``, not the function: dynamo knows that one by its identity."""
     if module.__name__ == "torch":
         # A script that never imports the other module makes no calls.
-        recorder.at_step_end(Tally(CALLS, SECONDS).take)
+        recorder.count_from_zero(CALLS, SECONDS)
         return
-    tally = Tally()
-    _count_calls(recorder, module, tally)
-    watch = _Stopwatch(tally)
+    _count_calls(recorder, module)
+    watch = _Stopwatch(recorder)
     _time_hooks(recorder, module._recomputation_hook, watch)
     _time_reentrant(recorder, module, watch)
-    recorder.at_step_end(tally.take)
 
 
 class _Stopwatch:
     """Runs while anything is computed again, once for all checkpoints within checkpoints."""
 
-    def __init__(self, tally: Tally) -> None:
-        self._tally = tally
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
         self._since_s = 0.0
         self.depth = 0
 
@@ -53,17 +50,17 @@ class _Stopwatch:
         if self.depth > depth:
             self.depth = depth
             if depth == 0:
-                self._tally.add(SECONDS, perf_counter() - self._since_s)
+                self._recorder.count(SECONDS, perf_counter() - self._since_s)
 
 
-def _count_calls(recorder: Recorder, module: ModuleType, tally: Tally) -> None:
+def _count_calls(recorder: Recorder, module: ModuleType) -> None:
     """Count what is made or called once a checkpoint, where gradients are wanted and nothing is compiled."""
     wanted = module.torch.is_grad_enabled
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*args: Any, **kwargs: Any) -> Any:
             if wanted() and not recorder.inside(COMPILE):
-                tally.add(CALLS)
+                recorder.count(CALLS)
             return original(*args, **kwargs)
 
         return counted

@@ -8,7 +8,6 @@ from typing import Any
 
 from ckpt_doctor.signals.clock import BACKWARD, COMPILE
 from ckpt_doctor.signals.contract import Recorder, Signal
-from ckpt_doctor.signals.tally import Tally
 
 SIGNALS = (
     Signal("autocast_bfloat16", "count", "compute", "autocast regions for bfloat16 entered in forward"),
@@ -26,17 +25,16 @@ def install(recorder: Recorder, module: ModuleType) -> None:
     """
     torch = module.torch
     names = {torch.bfloat16: SIGNALS[0].name, torch.float16: SIGNALS[1].name}
-    tally = Tally(*names.values())
 
     def make(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def enter(region: Any) -> Any:
             name = names.get(region.fast_dtype) if region._enabled else None
             elsewhere = recorder.inside(BACKWARD) or recorder.inside(COMPILE)
             if name is not None and torch.is_grad_enabled() and not elsewhere:
-                tally.add(name)
+                recorder.count(name)
             return original(region)
 
         return enter
 
     recorder.wrap(module.autocast, "__enter__", make)
-    recorder.at_step_end(tally.take)
+    recorder.count_from_zero(*names.values())

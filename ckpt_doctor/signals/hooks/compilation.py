@@ -49,21 +49,20 @@ def install(recorder: Recorder, module: ModuleType) -> None:
         pushed = False
         recorder.count("compiles")
         trigger = str(getattr(args.callback_trigger, "name", args.callback_trigger)).lower()
+        if not untold:
+            recorder.at_step_end(tell)
         untold.append((perf_counter() - began_s, {"trigger": trigger, "id": args.compile_id}))
 
-    def tell() -> dict[str, float]:
-        if untold:
-            metrics = _metrics()
-            for duration_s, compilation in untold:
-                backward = compilation["trigger"] == "lazy_backward"
-                details = _details(metrics, str(compilation["id"]), backward=backward)
-                recorder.event("compile", duration_s, **compilation, **details)
-            untold.clear()
-        return {}
+    def tell() -> None:
+        metrics = _metrics()
+        for duration_s, compilation in untold:
+            backward = compilation["trigger"] == "lazy_backward"
+            details = _details(metrics, str(compilation["id"]), backward=backward)
+            recorder.event("compile", duration_s, **compilation, **details)
+        untold.clear()
 
     module.callback_handler.register_start_callback(started)
     module.callback_handler.register_end_callback(ended)
-    recorder.at_step_end(tell)
     recorder.describe_with(_compiled)
 
 

@@ -71,8 +71,8 @@ def _size(batch: Any, tensor_type: type) -> tuple[int, int]:
             elements += item.numel()  # type: ignore[attr-defined]
             if item.ndim:  # type: ignore[attr-defined]
                 samples = max(samples, item.shape[0])  # type: ignore[attr-defined]
-        elif isinstance(item, Mapping):
-            waiting.extend(item.values())
         elif isinstance(item, (list, tuple)):
             waiting.extend(item[:MAX_LEAVES])
+        elif isinstance(item, Mapping):
+            waiting.extend(item.values())
     return elements, samples

@@ -8,7 +8,6 @@ from typing import Any
 
 from ckpt_doctor.signals.clock import BACKWARD, COMPILE
 from ckpt_doctor.signals.contract import Recorder, Signal
-from ckpt_doctor.signals.tally import Tally
 
 SIGNALS = (
     Signal("anomaly_backwards", "count", "compute", "backward passes under anomaly detection"),
@@ -24,7 +23,6 @@ RETAIN_GRAPH = {"backward": 2, "grad": 3}
 
 def install(recorder: Recorder, module: ModuleType) -> None:
     """Wrap autograd's two entry points; passes inside a pass, or inside a compilation, are no passes."""
-    tally = Tally(ANOMALY, PROFILED, RETAINED)
     anomaly, profiled = module.torch.is_anomaly_enabled, module._profiler_enabled
 
     def make(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -33,11 +31,11 @@ def install(recorder: Recorder, module: ModuleType) -> None:
                 nested = recorder.inside(BACKWARD) or recorder.inside(COMPILE)
                 if not nested and recorder.in_training_thread():
                     if anomaly():
-                        tally.add(ANOMALY)
+                        recorder.count(ANOMALY)
                     if profiled():
-                        tally.add(PROFILED)
+                        recorder.count(PROFILED)
                     if _retains(args[RETAIN_GRAPH[name] :], kwargs):
-                        tally.add(RETAINED)
+                        recorder.count(RETAINED)
                 return original(*args, **kwargs)
 
             return asked
@@ -46,7 +44,7 @@ def install(recorder: Recorder, module: ModuleType) -> None:
 
     for name in RETAIN_GRAPH:
         recorder.wrap(module, name, make(name))
-    recorder.at_step_end(tally.take)
+    recorder.count_from_zero(ANOMALY, PROFILED, RETAINED)
 
 
 def _retains(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

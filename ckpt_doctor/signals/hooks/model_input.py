@@ -25,9 +25,7 @@ ELEMENTS_HASHED = 16
 
 def install(recorder: Recorder, module: ModuleType) -> None:
     """Look at the first module call of some steps."""
-    watcher = _Watcher(recorder)
-    ModuleWatch(recorder, module, WATCHED_STEPS, watcher.look)
-    recorder.at_step_end(watcher.step_ended)
+    ModuleWatch(recorder, module, WATCHED_STEPS, _Watcher(recorder).look)
 
 
 class _Watcher:
@@ -37,11 +35,6 @@ class _Watcher:
         self._recorder = recorder
         self._seen = False
 
-    def step_ended(self) -> dict[str, float]:
-        """Begin anew; it reads no counter."""
-        self._seen = False
-        return {}
-
     def look(self, called: Any, args: tuple[Any, ...]) -> None:
         """Record the first tensor of a step's first module call."""
         if self._seen or not self._recorder.in_training_thread():
@@ -50,6 +43,7 @@ class _Watcher:
         if tensor is None:
             return
         self._seen = True
+        self._recorder.at_step_end(self._step_ended)
         self._recorder.event(
             "model_input",
             elements=tensor.numel(),
@@ -59,6 +53,10 @@ class _Watcher:
         )
         if tensor.device.type == "cpu" and tensor.numel():
             self._recorder.input_seen(_digest(tensor))
+
+    def _step_ended(self) -> None:
+        """Begin anew; it reads no counter."""
+        self._seen = False
 
 
 def _digest(tensor: Any) -> str:

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from ckpt_doctor.signals.contract import Recorder, Signal
 
@@ -18,24 +17,29 @@ SIGNALS = (
 NEEDS = ("torch.utils.data.dataloader",)
 
 ELEMENTS_HASHED = 16
+DRAWN = "_ckpt_doctor_drawn"
+"""Attribute of an iterator: indices of the batches that have been drawn and not given out, in order."""
 
 
 def install(recorder: Recorder, module: ModuleType) -> None:
     """Note what ``_next_index`` draws, and give it out as the batches arrive, in the same order."""
-    drawn: WeakKeyDictionary[Any, deque[Any]] = WeakKeyDictionary()
     tensor_type = module.torch.Tensor
 
     def make_next_index(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def next_index(iterator: Any) -> Any:
             indices = original(iterator)
-            drawn.setdefault(iterator, deque()).append(indices)
+            drawn = getattr(iterator, DRAWN, None)
+            if drawn is None:
+                drawn = deque()
+                setattr(iterator, DRAWN, drawn)
+            drawn.append(indices)
             return indices
 
         return next_index
 
     def make_reset(original: Callable[..., Any]) -> Callable[..., Any]:
         def reset(iterator: Any, *args: Any, **kwargs: Any) -> Any:
-            drawn.pop(iterator, None)
+            setattr(iterator, DRAWN, deque())
             return original(iterator, *args, **kwargs)
 
         return reset
@@ -43,8 +47,8 @@ def install(recorder: Recorder, module: ModuleType) -> None:
     def make_next(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def identified_next(iterator: Any) -> Any:
             batch = original(iterator)
-            waiting = drawn.get(iterator)
-            indices = waiting.popleft() if waiting else None
+            drawn = getattr(iterator, DRAWN, None)
+            indices = drawn.popleft() if drawn else None
             if indices is not None and not _all_none(indices):
                 recorder.batch_drawn(_digest_of_indices(indices), "indices")
             else:
