@@ -1,4 +1,4 @@
-"""Probes scripts with two faults at once, and each fault alone, and holds the costs of each against each other.
+"""Probes scripts with two faults at once, and each fault alone, and compares what each costs.
 
 Run with ``python -m tests.benchmarks.two_faults`` (``make two-faults``). The exit code is 1 where one of two
 faults is not found, or where its cost beside the other one is too far from its cost alone. Costs are in steps
