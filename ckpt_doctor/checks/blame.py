@@ -389,14 +389,15 @@ def cpu_growth_s(comparison: Comparison) -> float | None:
     return user.delta + system.delta
 
 
+def has_one_thread(comparison: Comparison) -> bool:
+    """Whether the resumed run computes on one thread, so that its CPU time is its work: others spin."""
+    fingerprints = comparison.after.rank.fingerprints
+    return bool(fingerprints) and fingerprints[-1].values.get("threads.intra_op") == 1
+
+
 def _worked_for(comparison: Comparison, seconds: float) -> bool:
-    threads = (
-        comparison.after.rank.fingerprints[-1].values.get("threads.intra_op")
-        if (comparison.after.rank.fingerprints)
-        else None
-    )
     spent_s = cpu_growth_s(comparison)
-    return threads == 1 and spent_s is not None and spent_s >= WORK_SHARE * seconds
+    return has_one_thread(comparison) and spent_s is not None and spent_s >= WORK_SHARE * seconds
 
 
 def _is_fewer(change: FingerprintChange) -> bool:

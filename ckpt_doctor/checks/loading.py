@@ -101,6 +101,22 @@ def reading_parts(comparison: Comparison) -> tuple[str, ...]:
     return other if waits and blame.grew(comparison, other) else usual
 
 
+def reading_s(comparison: Comparison) -> float:
+    """Seconds per step that the parts in which the run waits for its reads grew by.
+
+    Where the model computes in these parts too, its own work is left out: what a process with one thread
+    used more of CPU time in user mode, since reading takes the kernel's time, or none.
+    """
+    parts = reading_parts(comparison)
+    grown_s = blame.growth_s(comparison, parts)
+    worked = comparison.counter("user_s")
+    if parts == ("data_wait",) or worked is None or worked.delta is None:
+        return grown_s
+    if not blame.has_one_thread(comparison):
+        return grown_s
+    return min(grown_s, comparison.delta_s - max(0.0, worked.delta))
+
+
 def user_lines(events: Iterable[Event]) -> tuple[tuple[str, int], ...]:
     """The user's lines that led to some events, most frequent first."""
     seen: dict[tuple[str, int], int] = {}

@@ -11,9 +11,10 @@ How it is measured
 Bytes that came from the disk, per step and over the whole process tree, rose by
 ``loading.READ_RATIO`` and ``loading.READ_BYTES`` at least (major faults, for memory-mapped data, by
 ``loading.READ_RATIO`` and ``loading.FAULTS``), and so did the data side of the step: data wait, or
-the rest of the step where no loader feeds it or where it grew without using the CPU. What worker
-restarts cost is not counted here, nor is waiting for memory (CMP311): there pages come back that had been
-thrown out.
+the rest of the step where no loader feeds it or where it grew without using the CPU. In that rest the
+model computes too; what the process worked more (CPU time in user mode, where it has one thread) is not
+counted. Nor is what worker restarts cost, nor waiting for memory (CMP311): there pages come back that had
+been thrown out.
 
 How to fix it
 -------------
@@ -46,7 +47,7 @@ def find(case: Case) -> Found | CannotTell | None:
     parts = loading.reading_parts(comparison)
     if not more or not blame.is_slower(comparison, proven=True) or not blame.grew(comparison, parts):
         return None
-    cost_s = blame.growth_s(comparison, parts)
+    cost_s = loading.reading_s(comparison)
     if loading.restarts_workers(comparison):
         cost_s -= loading.restart_s(comparison)
     cost_s = max(0.0, cost_s - memory.host_cost_s(comparison))
