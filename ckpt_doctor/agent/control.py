@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import mmap
 import os
-import struct
 from pathlib import Path
 
 NEVER = 2**63
 """A ``hold_at`` that no step reaches."""
 
-_WORD = struct.Struct("=Q")
 _FIELDS = (
     "pid",  # agent: the process
     "rank",  # agent: its rank
@@ -25,8 +23,8 @@ _FIELDS = (
     "hold_on_save",  # probe: 1 to wait at the end of each step in which a checkpoint was saved
     "fingerprints",  # probe: how many fingerprints it has asked for
 )
-_OFFSETS = {name: _WORD.size * i for i, name in enumerate(_FIELDS)}
-_SIZE = _WORD.size * len(_FIELDS)
+_PLACES = {name: i for i, name in enumerate(_FIELDS)}
+_SIZE = 8 * len(_FIELDS)
 PREFIX = "control-"
 
 
@@ -40,18 +38,19 @@ class Control:
             if create:
                 os.truncate(descriptor, _SIZE)
             self._map = mmap.mmap(descriptor, _SIZE)
+            self._words = memoryview(self._map).cast("Q")
         finally:
             os.close(descriptor)
 
     def get(self, field: str) -> int:
         """Read a field."""
-        value: int = _WORD.unpack_from(self._map, _OFFSETS[field])[0]
-        return value
+        return self._words[_PLACES[field]]
 
     def put(self, field: str, value: int) -> None:
         """Write a field."""
-        _WORD.pack_into(self._map, _OFFSETS[field], value)
+        self._words[_PLACES[field]] = value
 
     def close(self) -> None:
         """Give the mapping back."""
+        self._words.release()
         self._map.close()

@@ -127,6 +127,10 @@ class Agent:
         """Have ``read`` called at the end of every step, until it answers None."""
         self._readers.append(read)
 
+    def about_to_wait(self) -> bool:
+        """Whether the process is going to be held at the end of the running step."""
+        return self._output is not None and self._is_held_after(self._step + 1, self._output.control)
+
     def describe_with(self, describe: Callable[[], dict[str, object]]) -> None:
         """Have ``describe`` called for every fingerprint."""
         self._describers.append(describe)
@@ -235,11 +239,12 @@ class Agent:
 
     def _wait_if_held(self, output: _Output, now: float) -> float:
         """Wait while the probe wants this process held; returns the moment it may go on."""
-        saved, self._saved = self._saved, False
         control = output.control
+        held = self._is_held_after(self._step, control)
+        self._saved = False
+        if not held:
+            return now
         if control.get("hold_at") > self._step:
-            if not (saved and control.get("hold_on_save")):
-                return now
             control.put("hold_at", self._step)
         output.journal.flush()
         control.put("held", 1)
@@ -247,6 +252,9 @@ class Agent:
             time.sleep(0.0005)
         control.put("held", 0)
         return perf_counter()
+
+    def _is_held_after(self, steps: int, control: shared.Control) -> bool:
+        return control.get("hold_at") <= steps or (self._saved and control.get("hold_on_save") == 1)
 
     # --- the journal -----------------------------------------------------------------------
 

@@ -78,6 +78,9 @@ class Recorder(Protocol):
     def at_step_end(self, read: Callable[[], dict[str, float] | None]) -> None:
         """Have ``read`` called at the end of every step, for counters of its own, until it answers None."""
 
+    def about_to_wait(self) -> bool:
+        """Whether the process is going to be held at the end of the running step."""
+
     def describe_with(self, describe: Callable[[], dict[str, object]]) -> None:
         """Have ``describe`` called for every fingerprint."""
 

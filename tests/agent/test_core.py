@@ -114,6 +114,14 @@ def test_the_time_held_is_in_no_step(held: Held) -> None:
     assert sorted(gaps)[len(gaps) // 2] < 0.01
 
 
+def test_usage_is_read_on_both_sides_of_a_hold(held: Held) -> None:
+    """However short the steps are, the last one before a hold and the first one after it have a reading."""
+    steps = [line for line in held.journal_at_save.splitlines() if line.startswith('["s"')]
+    read = {index for index, line in enumerate(steps) if '"minor_faults"' in line}
+    assert read >= {0, 2, 3, 6, 7, 10}
+    assert len(steps) == 11
+
+
 def test_a_fingerprint_that_is_asked_for(held: Held) -> None:
     """The probe gets one at the end of the next step, besides those that are taken anyway."""
     assert [fingerprint.step for fingerprint in held.run.ranks[0].fingerprints][:4] == [3, 4, 6, 12]

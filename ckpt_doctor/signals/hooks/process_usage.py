@@ -18,9 +18,10 @@ SIGNALS = (
 )
 NEEDS = ("torch",)
 
-READ_EVERY_S = 0.002
-"""Shorter steps share a reading, which counts for the last of them: asking takes the kernel microseconds,
-and what it answers for CPU time is no finer than its ticks."""
+READ_EVERY_S = 0.02
+"""Shorter steps share a reading, which counts for the last of them: asking takes the kernel up to 20 µs,
+and its CPU times are no finer than its ticks of some milliseconds. The last step before the process is
+held has a reading, and so has the first one after that."""
 
 
 def install(recorder: Recorder, module: ModuleType) -> None:
@@ -35,9 +36,10 @@ def install(recorder: Recorder, module: ModuleType) -> None:
     def read() -> dict[str, float]:
         nonlocal last, due_s
         now_s = perf_counter()
-        if now_s < due_s:
+        held = recorder.about_to_wait()
+        if now_s < due_s and not held:
             return {}
-        due_s = now_s + READ_EVERY_S
+        due_s = -math.inf if held else now_s + READ_EVERY_S
         now, before = resource.getrusage(resource.RUSAGE_SELF), last
         last = now
         return {

@@ -14,9 +14,9 @@ USAGE = (
     + """
 import mmap, time
 step()
-time.sleep(0.003)
+time.sleep(0.03)
 step()
-time.sleep(0.003)
+time.sleep(0.03)
 memory = mmap.mmap(-1, 1000 * mmap.PAGESIZE)
 for page in range(1000):
     memory[page * mmap.PAGESIZE] = 1
@@ -54,7 +54,7 @@ memory = mmap.mmap(-1, 1000 * mmap.PAGESIZE)
 for page in range(1000):
     memory[page * mmap.PAGESIZE] = 1
 for _ in range(500): optimizer.step()
-time.sleep(0.003)
+time.sleep(0.03)
 step()
 """
 )
