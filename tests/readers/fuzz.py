@@ -1,25 +1,25 @@
 """Changes bytes of real checkpoints and reads them: ``python -m tests.readers.fuzz 10000``.
 
-Each mutation must give facts or the one-line error, within the time, without importing torch. The
-files are those of ``fixtures/checkpoints`` and, where it is at hand, of the corpus.
+Each is inspected as from the shell, in one process: it must give a report or one line of what is wrong,
+with an exit code of 0, 1 or 2, within the time, write no file and import no torch. The files are those of
+``fixtures/checkpoints`` and, where it is at hand, of the corpus.
 """
 
 from __future__ import annotations
 
+import io
 import random
 import shutil
 import sys
 import tempfile
 import time
-import traceback
 from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ckpt_doctor.checks.engine import judge
-from ckpt_doctor.errors import CheckpointError
-from ckpt_doctor.facts.report import Case
-from ckpt_doctor.readers.inspection import read_checkpoint
+from ckpt_doctor.cli.app import run as run_command
+from ckpt_doctor.cli.exit_codes import ExitCode
 
 ROOT = Path(__file__).parents[2]
 SOURCES = (ROOT / "fixtures" / "checkpoints", ROOT.parent / "shared" / "corpus" / "out")
@@ -101,21 +101,41 @@ def _mutated_folder(source: Path, target: Path, chance: random.Random) -> Path:
 
 
 def _try(target: Path, what: str, outcome: Outcome) -> None:
+    """Inspect it as from the shell, every other time in JSON."""
+    out, err = io.StringIO(), io.StringIO()
+    there = set(target.parent.rglob("*"))
+    options = [] if (outcome.read + outcome.declined) % 2 else ["--format", "json"]
     start = time.process_time()
-    try:
-        facts = read_checkpoint(str(target))
-        judge(Case(checkpoints=(facts,)))
-        outcome.read += 1
-    except CheckpointError as error:
-        outcome.declined += 1
-        if "\n" in error.what or not error.what.isprintable():
-            outcome.failures.append(f"{what}: not one clean line: {error.what!r}")
-    except Exception:  # noqa: BLE001 - whatever is raised is what is looked for
-        outcome.failures.append(f"{what}:\n{traceback.format_exc()}")
+    with redirect_stdout(out), redirect_stderr(err):
+        code = run_command(["inspect", *options, str(target)])
     seconds = time.process_time() - start
     outcome.slowest_s = max(outcome.slowest_s, seconds)
+    if code == ExitCode.COULD_NOT_RUN:
+        outcome.declined += 1
+    else:
+        outcome.read += 1
+    outcome.failures += [f"{what}: {wrong}" for wrong in _wrongs(code, out.getvalue(), err.getvalue())]
     if seconds > MOST_SECONDS:
         outcome.failures.append(f"{what}: took {seconds:.1f} s")
+    if set(target.parent.rglob("*")) != there:
+        outcome.failures.append(f"{what}: files came or went")
+
+
+def _wrongs(code: int, out: str, err: str) -> list[str]:
+    """What is wrong with an answer: an exit code, more than one clean line and a hint, a crash."""
+    wrongs = []
+    if code not in (ExitCode.OK, ExitCode.FINDINGS, ExitCode.COULD_NOT_RUN):
+        wrongs.append(f"exit code {code}")
+    if "Traceback" in out + err or "internal error" in err:
+        wrongs.append(err)
+    lines = err.splitlines()
+    if code == ExitCode.COULD_NOT_RUN and (out or not 1 <= len(lines) <= 2):
+        wrongs.append(f"not one line and a hint: {err!r}")
+    if not all(line.isprintable() for line in lines):
+        wrongs.append(f"not clean: {err!r}")
+    if code != ExitCode.COULD_NOT_RUN and not out:
+        wrongs.append("no report")
+    return wrongs
 
 
 def main(arguments: Sequence[str]) -> int:
