@@ -18,6 +18,7 @@ from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.errors import ScriptError
 from ckpt_doctor.facts.recording import FILES
 from ckpt_doctor.facts.run import Turn
+from ckpt_doctor.facts.treatment import TRIAL_PREFIX
 from ckpt_doctor.probe import tree, warden
 from ckpt_doctor.probe.recording import RecordingWriter
 from ckpt_doctor.probe.sampler import Sampler
@@ -41,6 +42,13 @@ class Ended:
     exit_code: int | None
     error: str | None
     """Why the command could not even be started."""
+
+    @property
+    def how(self) -> str:
+        """In words that follow "ended"."""
+        if self.exit_code is None:
+            return "without an exit code"
+        return f"by signal {-self.exit_code}" if self.exit_code < 0 else f"with exit code {self.exit_code}"
 
 
 class Arm:
@@ -72,6 +80,13 @@ class Arm:
         self._stopped = False
         self._steps_in_the_end = 0
         self._alone_since_s = 0.0
+
+    @property
+    def called(self) -> str:
+        """What it is called when people are told about it."""
+        if self.name.startswith(TRIAL_PREFIX):
+            return "treated"
+        return "fresh" if self.name.startswith("before") else "resumed"
 
     # --- life ------------------------------------------------------------------------------
 

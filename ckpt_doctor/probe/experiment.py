@@ -35,30 +35,29 @@ from __future__ import annotations
 
 import os
 import shlex
-import socket
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-import psutil
-
-from ckpt_doctor import units
-from ckpt_doctor.agent.heap import STEADY_HEAP
 from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.errors import InputError, MachineError, ScriptError, UsageError
-from ckpt_doctor.facts.treatment import TRIAL_PREFIX, Trial
+from ckpt_doctor.facts.treatment import Trial
 from ckpt_doctor.probe.arm import Arm
 from ckpt_doctor.probe.cleared import Cleared
 from ckpt_doctor.probe.commands import resumed
 from ckpt_doctor.probe.kept import Kept, has_room
+from ckpt_doctor.probe.loads import is_within, other_load
 from ckpt_doctor.probe.outputs import Outputs
 from ckpt_doctor.probe.pairs import MOST_UNASKED, further_pair, is_worth_its_start
 from ckpt_doctor.probe.recording import new_folder
 from ckpt_doctor.probe.request import ProbeRequest
-from ckpt_doctor.probe.residency import Residency, Warmed, evict
-from ckpt_doctor.probe.saved import checkpoint_of, newest, saves, step_at
+from ckpt_doctor.probe.residency import Residency, evict
+from ckpt_doctor.probe.room import holds_more, warmed
+from ckpt_doctor.probe.saved import saves
 from ckpt_doctor.probe.turns import MIN_TURN_STEPS, Progress, Turns
+from ckpt_doctor.probe.variables import variables
+from ckpt_doctor.probe.waits import Waits
 from ckpt_doctor.stats.alignment import INTERLEAVED, WARM_UP_STEPS
 
 SIBLINGS = 20_000
@@ -67,14 +66,8 @@ SIBLINGS = 20_000
 UNSAVED_CONTROL_STEPS = 10
 """Where the checkpoint is given, the control runs this far before the resumed run is started."""
 
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-MEMORY_MARGIN_RATIO = 1.2
-
 START_STEPS = WARM_UP_STEPS + MIN_TURN_STEPS
 """Steps of a treated run of which only the start is looked at."""
-
-WARM_SHARE = 0.5
-"""Part of the free memory that data files may fill where they are to stay in memory."""
 
 OF_THE_PROBE = ("command", "output", "pairs")
 """What a request says of the probe as a whole; a recording tells the rest of it, beside its own command."""
@@ -158,6 +151,7 @@ class _Experiment:
         self._request = request
         self._progress = progress
         self._keeps = keeps
+        self._waits = Waits(request, progress)
         self._started_unix_s = time.time()
         self._folder = new_folder(request.output or _default_folder())
         self._warnings: list[str] = []
@@ -185,7 +179,9 @@ class _Experiment:
             )
         before = self._start_fresh("before")
         checkpoint, origin = (
-            (given, UNSAVED_CONTROL_STEPS - 1) if given else self._wait_for_save(before, self._started_unix_s)
+            (given, UNSAVED_CONTROL_STEPS - 1)
+            if given
+            else self._waits.for_save(before, self._started_unix_s)
         )
         for number in range(1, request.resumes):
             checkpoint = self._resume_in_between(number, before, checkpoint)
@@ -249,9 +245,9 @@ class _Experiment:
         before = self._arm(name, request.command, hold_at=hold_at, hold_on_save=watched, second=second)
         self._progress(f"fresh run: {shlex.join(request.command)}", None)
         before.start()
-        self._wait_first_step(before, "fresh")
-        if hold_at is not None and not before.wait_until(before.any_held, request.save_timeout_s):
-            raise _not_far_enough(before, hold_at)
+        self._waits.for_first_step(before)
+        if hold_at is not None:
+            self._waits.for_steps(before, hold_at)
         return before
 
     def _start_resumed(self, name: str, checkpoint: Path, steps: int, trial: Trial | None = None) -> Arm:
@@ -259,14 +255,12 @@ class _Experiment:
         request = self._request
         command = resumed(request.command, request.resume_args, request.after_args, str(checkpoint))
         arm = self._arm(name, command, hold_at=steps, second=True, trial=trial)
-        which = _which(arm)
         self._outcome[name] = {"origin_step": 0, "checkpoint": str(checkpoint)}
         told = shlex.join(command) if trial is None else trial.put_back.what
-        self._progress(f"{which} run: {told}", None)
+        self._progress(f"{arm.called} run: {told}", None)
         arm.start()
-        self._wait_first_step(arm, which)
-        if not arm.wait_until(arm.held, request.save_timeout_s) and arm.is_alive:
-            raise ScriptError(f"the {which} run took no {steps} steps within {request.save_timeout_s:.0f} s")
+        self._waits.for_first_step(arm)
+        self._waits.for_steps(arm, steps)
         if arm.is_alive:
             arm.halt_alone()
         else:
@@ -303,30 +297,10 @@ class _Experiment:
         recorded = {key: value for key, value in asdict(request).items() if key not in OF_THE_PROBE}
         if trial is not None:
             recorded["treatment"] = trial.put_back.what
-        environment = _environment(request, trial, second=second)
+        environment = variables(request, trial, second=second)
         arm = Arm(name, command, folder, options, environment, recorded)
         self._arms.append(arm)
         return arm
-
-    def _wait_first_step(self, arm: Arm, which: str) -> None:
-        timeout_s = self._request.first_step_timeout_s
-        if arm.wait_until(lambda: arm.steps() > 0, timeout_s):
-            return
-        ended = arm.ended()
-        if ended is None:
-            raise ScriptError(
-                f"the {which} run took no optimizer step within {timeout_s:.0f} s",
-                hint="a longer --first-step-timeout, if it is only slow to start",
-                tail=arm.tail(),
-            )
-        if ended.error is not None:
-            raise ScriptError(f"the {which} run could not be started: {ended.error}")
-        hint = None if which == "fresh" else f"the command was: {shlex.join(arm.command)}"
-        raise ScriptError(
-            f"the {which} run ended {_how(ended.exit_code)} before its first optimizer step",
-            hint=hint,
-            tail=arm.tail(),
-        )
 
     def _after_start_steps(self, before: Arm, origin: int, alive: bool) -> int:
         """How many steps the resumed run takes before it is held: as many as the control has taken."""
@@ -346,8 +320,8 @@ class _Experiment:
         between = self._arm(f"between-{number}", command, hold_at=None, hold_on_save=watched, second=True)
         self._progress(f"resumed run {number}: {shlex.join(command)}", None)
         between.start()
-        self._wait_first_step(between, "resumed")
-        saved, _ = self._wait_for_save(between, since_unix_s)
+        self._waits.for_first_step(between)
+        saved, _ = self._waits.for_save(between, since_unix_s)
         self._check_load(between, before, checkpoint)
         between.end()
         return saved
@@ -359,16 +333,9 @@ class _Experiment:
             The step of the control's save.
         """
         kept = Kept(checkpoint, self._folder / f"checkpoint-{number}")
-        step = self._wait_for_next_save(before)
+        step = self._waits.for_next_save(before)
         kept.put_back()
         kept.discard()
-        return step
-
-    def _wait_for_next_save(self, before: Arm) -> int:
-        """Let a fresh run that is held at a save go on to the next one; returns the step of that."""
-        seen, since_unix_s = len(saves(before.folder.glob("rank*.jsonl"))), time.time()
-        before.go_on_to_save(hold=self._request.checkpoint_path is None)
-        _, step = self._wait_for_save(before, since_unix_s, seen)
         return step
 
     # --- the pair --------------------------------------------------------------------------
@@ -445,7 +412,7 @@ class _Experiment:
         plan, first = further_pair(self._request, self._turns_s), self._arms[0]
         if plan is None:
             raise MachineError(f"the time budget of {self._request.budget_s:.0f} s ended")
-        if first.is_alive and not _memory_for_more(first, runs=2):
+        if first.is_alive and not holds_more(first, runs=2):
             raise MachineError("memory does not hold more runs beside the first ones")
         return plan
 
@@ -492,9 +459,9 @@ class _Experiment:
         """
         if self._request.checkpoint is not None:
             return UNSAVED_CONTROL_STEPS - 1
-        _, origin = self._wait_for_save(before, since_unix_s)
+        _, origin = self._waits.for_save(before, since_unix_s)
         for _ in range(1, self._request.resumes):
-            origin = self._wait_for_next_save(before)
+            origin = self._waits.for_next_save(before)
         return origin
 
     def _check_fresh(self, before: Arm, checkpoint: Path) -> None:
@@ -506,96 +473,16 @@ class _Experiment:
         first = self._arms[0]
         saved = {save.path for save in saves(first.folder.glob("rank*.jsonl"))}
         for path in sorted(_all_read(before) - _all_read(first)):
-            if path in saved or _within(path, checkpoint):
+            if path in saved or is_within(path, checkpoint):
                 raise ScriptError(f"the next fresh run has read {path}, which the first one has saved")
 
     # --- the checkpoint --------------------------------------------------------------------
 
-    def _wait_for_save(self, arm: Arm, since_unix_s: float, seen: int = 0) -> tuple[Path, int]:
-        """Wait for a save that can be resumed from.
-
-        Args:
-            arm: Whose save.
-            since_unix_s: When the wait began: an older match of ``--checkpoint-path`` is not its save.
-            seen: How many saves it had made by then.
-
-        Returns:
-            What was saved, and the step in which it was.
-        """
-        request = self._request
-        self._progress(f"{_which(arm)} run: waiting for its checkpoint", None)
-        deadline = time.monotonic() + request.save_timeout_s
-        while True:
-            in_time = arm.wait_until(lambda: self._save_seen(arm, since_unix_s), deadline - time.monotonic())
-            match = self._newest_match(since_unix_s)
-            if match is not None:
-                arm.stop_holding_on_save()
-                arm.hold_soon(request.save_timeout_s)
-                step = step_at(arm.folder.glob("rank*.jsonl"), match.stat().st_mtime)
-                return match.absolute(), arm.steps() if step is None else step
-            every = saves(arm.folder.glob("rank*.jsonl"))
-            checkpoint = checkpoint_of(every[seen:], *_written(arm))
-            if checkpoint is not None:
-                arm.stop_holding_on_save()
-                return checkpoint.absolute(), every[-1].step
-            if not in_time:
-                raise self._no_save(arm)
-            seen = len(every)
-            arm.release_once()
-
-    def _save_seen(self, arm: Arm, since_unix_s: float) -> bool:
-        if self._request.checkpoint_path is not None:
-            return self._newest_match(since_unix_s) is not None
-        return arm.any_held()
-
-    def _newest_match(self, since_unix_s: float) -> Path | None:
-        pattern = self._request.checkpoint_path
-        return None if pattern is None else newest(pattern, since_unix_s)
-
-    def _no_save(self, arm: Arm) -> ScriptError:
-        ended = arm.ended()
-        which = _which(arm)
-        hint = "save earlier, name the file with --checkpoint-path, or give one with --checkpoint"
-        if ended is not None and ended.exit_code:
-            return ScriptError(
-                f"the {which} run ended {_how(ended.exit_code)} before it saved", tail=arm.tail()
-            )
-        again = " again" if self._request.resumes > 1 and saves(arm.folder.glob("rank*.jsonl")) else ""
-        if ended is not None:
-            return ScriptError(
-                f"the {which} run ended after {arm.steps()} steps without a save{again} that was seen",
-                hint=hint,
-            )
-        what = f"no checkpoint save{again} was seen within {self._request.save_timeout_s:.0f} s"
-        hint = f"{hint}; or wait longer with --save-timeout"
-        return ScriptError(f"{what} ({arm.steps()} steps)", hint=hint)
-
     def _check_load(self, after: Arm, before: Arm, checkpoint: Path) -> None:
-        """Raise unless the resumed run has read the checkpoint.
-
-        Raises:
-            ScriptError: It has not: then both runs are fresh ones, and nothing can be compared.
-        """
-        loaded = [path for (path,) in after.lines("r")] + after.loaded_paths()
-        if any(_within(path, checkpoint) for path in loaded):
-            return
-        others = sorted({path for path in loaded if self._made_by_probe(path, before)})
-        if others:
-            self._warnings.append(f"the resumed run loaded {others[0]}, not {checkpoint}")
-            return
-        raise ScriptError(
-            f"the resumed run never read {checkpoint}: it started afresh",
-            hint="tell how to resume with --resume-args '... {checkpoint}'; "
-            f"the command was: {shlex.join(after.command)}",
-            tail=after.tail(),
-        )
-
-    def _made_by_probe(self, path: str, before: Arm) -> bool:
-        saved = {save.path for save in saves(before.folder.glob("rank*.jsonl"))}
-        try:
-            return path in saved and os.stat(path).st_mtime >= self._started_unix_s
-        except OSError:
-            return False
+        """Raise where the resumed run has started afresh; tell where it has loaded another checkpoint."""
+        other = other_load(after, before, checkpoint, self._started_unix_s)
+        if other is not None:
+            self._warnings.append(other)
 
     # --- the measurement -------------------------------------------------------------------
 
@@ -635,7 +522,7 @@ class _Experiment:
             MachineError: There is no room for what the treatment needs.
         """
         before, after = (arm for arm in self._arms if arm.name in ("before", "after"))
-        if not before.is_alive or not _memory_for_more(before):
+        if not before.is_alive or not holds_more(before):
             self._end(after)
         steps = before.steps() - self._origin if before.is_alive else after.steps()
         if not trial.is_lasting:
@@ -659,7 +546,7 @@ class _Experiment:
         files = self._data_files(pair[0]) | self._data_files(pair[1])
         self._kept.put_back()
         assert self._cache is not None
-        cache = _warmed(files, pair, checkpoint) if trial.put_back.warm else self._cache
+        cache = warmed(files, pair, checkpoint) if trial.put_back.warm else self._cache
         cache.put_back(files)
         treated = self._start_resumed(trial.name, checkpoint, max(1, steps), trial)
         self._check_load(treated, pair[0], checkpoint)
@@ -701,16 +588,16 @@ class _Experiment:
         ended = arm.ended()
         if ended is not None and ended.exit_code:
             raise ScriptError(
-                f"the {_which(arm)} run ended {_how(ended.exit_code)} after {arm.steps()} steps",
+                f"the {arm.called} run ended {ended.how} after {arm.steps()} steps",
                 tail=arm.tail(),
             )
-        self._warnings.append(f"the {_which(arm)} run ended by itself after {arm.steps()} steps")
+        self._warnings.append(f"the {arm.called} run ended by itself after {arm.steps()} steps")
 
     # --- the machine -----------------------------------------------------------------------
 
     def _memory_for_two(self, before: Arm) -> bool:
         """Whether a second run of the same size fits into memory beside the first."""
-        if _memory_for_more(before):
+        if holds_more(before):
             return True
         self._warnings.append(
             "memory does not hold two runs: they ran one after the other, so their times tell less"
@@ -733,21 +620,10 @@ class _Experiment:
         return beside
 
 
-def _which(arm: Arm) -> str:
-    """What an arm is called when people are told about it."""
-    if arm.name.startswith(TRIAL_PREFIX):
-        return "treated"
-    return "fresh" if arm.name.startswith("before") else "resumed"
-
-
 def _needs_to_be_alone(error: ScriptError) -> bool:
     """Whether a run failed for what the other one holds: its port, or the memory of a device."""
     said = "\n".join(error.tail).lower()
     return "address already in use" in said or "eaddrinuse" in said or "out of memory" in said
-
-
-def _written(arm: Arm) -> tuple[list[str], list[list[str]]]:
-    return [path for (path,) in arm.lines("w")], arm.lines("m")
 
 
 def _all_written(arms: Iterable[Arm]) -> set[str]:
@@ -769,40 +645,8 @@ def _given(checkpoint: str | None) -> Path | None:
     return path
 
 
-def _within(path: str, checkpoint: Path) -> bool:
-    real, target = os.path.realpath(path), os.path.realpath(checkpoint)
-    return real == target or real.startswith(target + os.sep)
-
-
 def _default_folder() -> Path:
     return Path("ckpt-doctor") / time.strftime("probe-%Y%m%d-%H%M%S")
-
-
-def _memory_for_more(before: Arm, runs: int = 1) -> bool:
-    """Whether more runs as large as the first fit into memory beside those that there are."""
-    try:
-        tree = psutil.Process(before.root).children(recursive=True)
-        need_bytes = runs * sum(process.memory_info().rss for process in tree) * MEMORY_MARGIN_RATIO
-    except psutil.Error:
-        return True
-    return need_bytes <= psutil.virtual_memory().available
-
-
-def _warmed(files: Iterable[Path], pair: tuple[Arm, Arm], checkpoint: Path) -> Warmed:
-    """A view with all data files in memory; other checkpoints beside this one are none.
-
-    Raises:
-        MachineError: Free memory does not hold them.
-    """
-    read = pair[0].read_files() | pair[1].read_files()
-    view = Warmed(path for path in files if path in read or path.parent != checkpoint.parent)
-    free_bytes = psutil.virtual_memory().available
-    if view.resident_bytes > WARM_SHARE * free_bytes:
-        raise MachineError(
-            f"the data files ({units.size(view.resident_bytes)}) do not fit into free memory "
-            f"({units.size(free_bytes)})"
-        )
-    return view
 
 
 def _treatment(trial: Trial | None) -> dict[str, object] | None:
@@ -810,41 +654,3 @@ def _treatment(trial: Trial | None) -> dict[str, object] | None:
     if trial is None or trial.put_back.settings is None:
         return None
     return {"code": trial.code, "settings": trial.put_back.settings}
-
-
-def _environment(request: ProbeRequest, trial: Trial | None, *, second: bool) -> Mapping[str, str]:
-    environment = dict(os.environ)
-    if request.threads is not None:
-        environment.update(dict.fromkeys(THREAD_VARIABLES, str(request.threads)))
-    if request.steady_heap:
-        environment.update(STEADY_HEAP)
-    if second:
-        # The first arm holds the launcher's port; torchrun reads its default from PET_*.
-        port = str(_free_port())
-        environment.setdefault("PET_MASTER_PORT", port)
-        if "MASTER_PORT" in environment:
-            environment["MASTER_PORT"] = port
-    for name, value in (trial.put_back.environment if trial is not None else {}).items():
-        environment.pop(name, None)
-        if value is not None:
-            environment[name] = value
-    return environment
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def _how(exit_code: int | None) -> str:
-    if exit_code is None:
-        return "without an exit code"
-    return f"by signal {-exit_code}" if exit_code < 0 else f"with exit code {exit_code}"
-
-
-def _not_far_enough(arm: Arm, steps: int) -> ScriptError:
-    return ScriptError(
-        f"the {_which(arm)} run took fewer than {steps} steps ({arm.steps()})", tail=arm.tail()
-    )

@@ -1,7 +1,8 @@
 """Probes every script of fixtures/scripts several times, and prints the confusion matrix.
 
-Run with ``python -m tests.benchmarks.matrix`` (``make matrix``). With ``--hog`` one busy process a
-core runs beside it. What was measured goes into RESULTS.md, under a heading of its own.
+Run with ``python -m tests.benchmarks.matrix`` (``make matrix``). With ``--hog`` one busy process a core
+runs beside it, with ``--disk-hog`` one that writes and reads the disk. What was measured goes into
+RESULTS.md, under a heading of its own.
 """
 
 from __future__ import annotations
@@ -14,14 +15,12 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.benchmarks.cases import Answer, ProbeCase, cases, probe
+from tests.benchmarks.hogs import hogs
 from tests.benchmarks.results import write_section
-
-HOG = "while True: pass"
 
 Row = tuple[ProbeCase, list[Answer]]
 
@@ -35,7 +34,8 @@ def main() -> int:
             print(f"{case.name}: skipped, needs {', '.join(case.missing)}", flush=True)
     rows: list[Row] = [(case, []) for case in chosen if not case.missing]
     began_s = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="matrix-") as top, hogs(os.cpu_count() if arguments.hog else 0):
+    busy = (os.cpu_count() or 1) if arguments.hog else 0
+    with tempfile.TemporaryDirectory(prefix="matrix-") as top, hogs(busy, _disk_hog(top, arguments)):
         for number in range(arguments.repeats):
             for case, answers in rows:
                 answers.append(_probe(case, Path(top), number, arguments.keep))
@@ -52,11 +52,17 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--hog", action="store_true", help="one busy process a core beside the probes")
+    parser.add_argument("--disk-hog", action="store_true", help="one that writes and reads the disk")
     parser.add_argument("--healthy", action="store_true", help="healthy scripts only")
     parser.add_argument("--only", nargs="*", default=[], help="parts of the names of the cases to run")
     parser.add_argument("--write", action="store_true", help="write the outcome into RESULTS.md")
     parser.add_argument("--keep", type=Path, help="keep the recordings of wrong answers in this folder")
     return parser.parse_args()
+
+
+def _disk_hog(top: str, arguments: argparse.Namespace) -> Path | None:
+    """The file that the process writes and reads; None without one."""
+    return Path(top) / "hog" if arguments.disk_hog else None
 
 
 def _chosen(case: ProbeCase, arguments: argparse.Namespace) -> bool:
@@ -80,7 +86,7 @@ def _probe(case: ProbeCase, top: Path, number: int, keep: Path | None) -> Answer
 
 def _forgiven(case: ProbeCase, answer: Answer, arguments: argparse.Namespace) -> bool:
     """Whether doubt is right: on a busy machine a healthy script may be inconclusive."""
-    return bool(arguments.hog) and case.cause is None and answer.exit_code == 3
+    return bool(arguments.hog or arguments.disk_hog) and case.cause is None and answer.exit_code == 3
 
 
 def _line(case: ProbeCase, answers: Sequence[Answer]) -> str:
@@ -102,7 +108,7 @@ def _report(rows: Sequence[Row], arguments: argparse.Namespace, spent_s: float) 
     healthy = [answer for case, answer in every if not case.cause]
     lines = [
         f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, "
-        f"{'one busy process a core beside the probes' if arguments.hog else 'no hog beside the probes'}; "
+        f"{_beside(arguments)} beside the probes; "
         f"`python -m tests.benchmarks.matrix {' '.join(sys.argv[1:])}`, {spent_s / 60:.0f} min.",
         "",
         "| case | expected | told, ratio of step times (95 %) | right |",
@@ -139,19 +145,14 @@ def _matrix(every: Sequence[tuple[ProbeCase, Answer]]) -> list[str]:
 
 def _title(arguments: argparse.Namespace) -> str:
     what = "Healthy scripts (A/A)" if arguments.healthy else "Confusion matrix"
-    return f"{what}, {'hogged' if arguments.hog else 'quiet'}"
+    hogged = "hogged" if arguments.hog else "quiet"
+    return f"{what}, {hogged}{', disk hogged' if arguments.disk_hog else ''}"
 
 
-@contextmanager
-def hogs(count: int | None) -> Iterator[None]:
-    """So many processes that use all they get."""
-    processes = [subprocess.Popen([sys.executable, "-c", HOG]) for _ in range(count or 0)]
-    try:
-        yield
-    finally:
-        for hog in processes:
-            hog.kill()
-            hog.wait()
+def _beside(arguments: argparse.Namespace) -> str:
+    busy = ["one busy process a core"] if arguments.hog else []
+    busy += ["one that writes and reads the disk"] if arguments.disk_hog else []
+    return " and ".join(busy) or "no hog"
 
 
 if __name__ == "__main__":

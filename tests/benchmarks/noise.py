@@ -31,6 +31,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median, stdev
 
+from ckpt_doctor.agent.heap import STEADY_HEAP
 from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.checks.engine import judge
 from ckpt_doctor.checks.verdict import decide, is_open
@@ -38,12 +39,12 @@ from ckpt_doctor.facts.comparison import Comparison
 from ckpt_doctor.facts.report import Case, Status
 from ckpt_doctor.facts.run import RunRecord
 from ckpt_doctor.probe.arm import Arm
-from ckpt_doctor.probe.experiment import STEADY_HEAP, THREAD_VARIABLES
 from ckpt_doctor.probe.pairs import MOST_UNASKED
+from ckpt_doctor.probe.variables import THREAD_VARIABLES
 from ckpt_doctor.readers.recordings import read_recording
 from ckpt_doctor.stats.comparison import compare_runs
 from ckpt_doctor.stats.pairs import over_pairs
-from tests.benchmarks.matrix import hogs
+from tests.benchmarks.hogs import hogs
 from tests.benchmarks.results import write_section
 
 SCRIPT = """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ckpt_doctor.probe.experiment import STEADY_HEAP
+from ckpt_doctor.agent.heap import STEADY_HEAP
 from tests.structure.source import ROOT
 
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")

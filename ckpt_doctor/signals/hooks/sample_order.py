@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
+from ckpt_doctor.signals.clock import OBSERVER
 from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (
@@ -44,15 +45,23 @@ def install(recorder: Recorder, module: ModuleType) -> None:
 
         return reset
 
+    def identify(iterator: Any, batch: Any) -> None:
+        drawn = getattr(iterator, DRAWN, None)
+        indices = drawn.popleft() if drawn else None
+        if indices is not None and not _all_none(indices):
+            recorder.batch_drawn(_digest_of_indices(indices), "indices")
+        else:
+            recorder.batch_drawn(_digest_of_batch(batch, tensor_type), "batches")
+
     def make_next(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def identified_next(iterator: Any) -> Any:
             batch = original(iterator)
-            drawn = getattr(iterator, DRAWN, None)
-            indices = drawn.popleft() if drawn else None
-            if indices is not None and not _all_none(indices):
-                recorder.batch_drawn(_digest_of_indices(indices), "indices")
-            else:
-                recorder.batch_drawn(_digest_of_batch(batch, tensor_type), "batches")
+            if not recorder.in_training_thread():
+                identify(iterator, batch)
+                return batch
+            recorder.push(OBSERVER)
+            identify(iterator, batch)
+            recorder.pop()
             return batch
 
         return identified_next

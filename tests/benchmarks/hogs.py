@@ -1,0 +1,46 @@
+"""Busy neighbours: processes that use all of the CPU, or of the disk, that they get."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+CPU = "while True: pass"
+DISK = """
+import os, sys
+block = os.urandom(1 << 22)
+while True:
+    descriptor = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    for _ in range(16):
+        os.write(descriptor, block)
+    os.fsync(descriptor)
+    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    while os.read(descriptor, len(block)):
+        pass
+    os.close(descriptor)
+"""
+"""Writes 64 MiB through to the disk and reads them back from there, again and again."""
+
+
+@contextmanager
+def hogs(cpu: int, disk: Path | None = None) -> Iterator[None]:
+    """Keep the machine busy meanwhile.
+
+    Args:
+        cpu: So many processes compute.
+        disk: One process writes this file and reads it, if it is given.
+    """
+    commands = [[sys.executable, "-c", CPU]] * cpu
+    if disk is not None:
+        commands.append([sys.executable, "-c", DISK, str(disk)])
+    processes = [subprocess.Popen(command) for command in commands]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
