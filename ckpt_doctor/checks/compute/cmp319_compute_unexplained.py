@@ -46,11 +46,12 @@ def find_rest(case: Case, findings: Sequence[Finding]) -> Found | None:
     if left_s < blame.UNEXPLAINED_SHARE * comparison.delta_s or left_s <= 0:
         return None
     lines = leftover.lines(comparison, left_s)
+    # Where another cause explains a part, what grew most may be that one's.
+    where = "" if any(blame.explains(finding) for finding in findings) else _where(comparison)
     return Found(
         severity=Severity.ERROR,
         side=leftover.compute_side(comparison, left_s),
-        summary=f"Each step takes {units.seconds(left_s)} longer{_where(comparison)}; the cause is not "
-        "established.",
+        summary=f"Each step takes {units.seconds(left_s)} longer{where}; the cause is not established.",
         remedy=leftover.advice(lines, "what the script does after a resume that it did not do before"),
         evidence=_evidence(comparison) + blame.line_evidence(lines),
         confidence=Confidence.SUSPECTED,

@@ -10,7 +10,9 @@ How it is measured
 ------------------
 Steps of the window in which a save was seen (torch, safetensors, distributed checkpoints): ``SAVES`` more
 than in the control's, and ``SAVES_RATIO`` times as many per step; and the saving part of the step grew.
-Saves that take longer, but come as often, are no case of this.
+What scripts do around a save (old files removed, logs written) is told by steps of one run: with a save they
+take longer than without one, beside the saving part too. Saves that take longer, but come as often, are no
+case of this.
 
 How to fix it
 -------------
@@ -25,9 +27,11 @@ in a format of the script's own cost the step nothing that is called saving.
 
 from __future__ import annotations
 
+from statistics import median
+
 from ckpt_doctor import units
 from ckpt_doctor.checks import blame, loading
-from ckpt_doctor.facts.comparison import Window
+from ckpt_doctor.facts.comparison import Comparison, Window
 from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Evidence, Found, Location, Severity, Side
 
 PARTS = ("saving",)
@@ -50,7 +54,8 @@ def find(case: Case) -> Found | CannotTell | None:
         return None
     if not blame.is_slower(comparison, proven=True) or not blame.grew(comparison, PARTS):
         return None
-    cost_s = blame.growth_s(comparison, PARTS)
+    around_s = max(0.0, (rates[1] - rates[0]) * _around_s(comparison))
+    cost_s = min(comparison.delta_s, blame.growth_s(comparison, PARTS) + around_s)
     lines = loading.user_lines(comparison.after.events_within("save"))
     return Found(
         severity=Severity.ERROR,
@@ -73,9 +78,28 @@ def find(case: Case) -> Found | CannotTell | None:
     )
 
 
+def _around_s(comparison: Comparison) -> float:
+    """Seconds that a step with a save takes longer than others, beside the saving part.
+
+    Of the first run that has several steps of both kinds; 0 where neither has.
+    """
+    for window in (comparison.before, comparison.after):
+        steps, saves = window.rank.steps, _steps_with_a_save(window)
+        beside_s = {i: steps.step_s(i) - steps.parts["saving"][i] for i in range(window.first, window.last)}
+        with_one = [beside_s[i] for i in saves]
+        without = [seconds for i, seconds in beside_s.items() if i not in saves]
+        if min(len(with_one), len(without)) >= SAVES:
+            return max(0.0, median(with_one) - median(without))
+    return 0.0
+
+
 def _saves(window: Window) -> int:
-    """Steps with a save: one checkpoint may be several files."""
-    return len({event.step for event in window.events_within("save")})
+    return len(_steps_with_a_save(window))
+
+
+def _steps_with_a_save(window: Window) -> set[int]:
+    """One checkpoint may be several files."""
+    return {event.step for event in window.events_within("save")}
 
 
 def _mean_s(window: Window) -> float | None:
