@@ -37,6 +37,7 @@ def find(case: Case) -> Found | None:
     if not changes:
         return None
     told = ", ".join(f"{c.key.rpartition('.')[2]} {c.before} -> {c.after}" for c in changes)
+    earlier = ", ".join(f"{c.key.rpartition('.')[2]}={c.before}" for c in changes)
     slower = blame.is_slower(comparison, proven=True) and blame.grew(comparison, ("data_wait",))
     cost_s = blame.growth_s(comparison, ("data_wait",)) if slower else None
     if cost_s is not None and loading.restarts_workers(comparison):
@@ -44,13 +45,13 @@ def find(case: Case) -> Found | None:
     effect = (
         f"each step waits {units.seconds(cost_s)} longer for data"
         if cost_s is not None
-        else "no step is slower for it"
+        else "no step is slower by enough to tell"
     )
     return Found(
         severity=Severity.INFO if cost_s is None else Severity.ERROR,
         side=Side.DATA,
         summary=f"The loader's arguments changed ({told}): {effect}.",
-        remedy="Pass the loader's arguments on resume as in the first run: " + told + ".",
+        remedy=f"Pass the loader's arguments on resume as in the first run: {earlier}.",
         evidence=blame.change_evidence(changes) + blame.part_evidence(comparison, ("data_wait",)),
         confidence=Confidence.CONFIRMED if cost_s is not None else Confidence.SUSPECTED,
         share_ratio=None if cost_s is None else blame.share_ratio(comparison, cost_s),

@@ -17,6 +17,7 @@ def test_fewer_workers_with_more_waiting_are_confirmed() -> None:
     assert findings[0].severity is Severity.ERROR
     assert findings[0].share_ratio == pytest.approx(1.0, abs=0.05)
     assert "num_workers 2 -> 0" in findings[0].summary
+    assert findings[0].remedy.endswith("as in the first run: num_workers=2.")
 
 
 def test_fewer_workers_without_waiting_are_only_mentioned() -> None:
