@@ -163,7 +163,7 @@ def test_readers_are_asked_until_they_answer_none(train: Train) -> None:
 def test_the_first_step_tells_zeros_and_later_ones_what_moved(train: Train) -> None:
     """A name that a recording lacks was not measured; one that it has means zero wherever it is silent."""
     recorded = train(READERS)
-    (journal,) = recorded.folder.glob("rank*.jsonl")
+    (journal,) = recorded.folder.glob(f"rank{recorded.number:05d}-*.jsonl")
     counters = [json.loads(text)[6] for text in journal.read_text().splitlines() if text.startswith('["s"')]
     assert [step.get("still") for step in counters] == [0, None, None, None]
     assert [step.get("moved") for step in counters] == [0.5, None, 1, None]
