@@ -125,7 +125,9 @@ def run(
     """
     pairs = request.pairs or 1
     goes_on = is_open if request.pairs is None else None
-    keeps = True if choose is not None or pairs > 1 else None if goes_on is not None else False
+    keeps: bool | None = choose is not None or pairs > 1
+    if not keeps and goes_on is not None:
+        keeps = None
     experiment = _Experiment(request, progress, keeps=keeps)
     try:
         outcome = experiment.run()
