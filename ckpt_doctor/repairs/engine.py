@@ -82,6 +82,9 @@ def repair(request: RepairRequest, judge: Judge) -> RepairOutcome:
     applied = (_apply(each, draft) for each in catalogue() if each.code in wanted)
     repairs = tuple(each for each in applied if each is not None)
     done = {each.code for each in repairs if each.changes}
+    if wanted == repairable:
+        # What found nothing more to do was done by another: the same bytes may be the finding of two rules.
+        done |= wanted - {each.code for each in repairs}
     outcome = RepairOutcome(
         before=inspection.facts,
         after=None,

@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from ckpt_doctor import doctor
 from ckpt_doctor.checks.checkpoints import SAVED
 from ckpt_doctor.checks.engine import judge
 from ckpt_doctor.errors import CkptDoctorError, InputError
 from ckpt_doctor.facts.checkpoint import CheckpointFacts
-from ckpt_doctor.facts.repair import RepairOutcome
+from ckpt_doctor.facts.policy import Policy
+from ckpt_doctor.facts.repair import RepairOutcome, RepairRequest
 from ckpt_doctor.facts.report import Case, Finding
 from ckpt_doctor.readers.inspection import read_checkpoint
+from ckpt_doctor.repairs.engine import catalogue
 from tests.repairs.conftest import FIXTURES, Treat, codes, found, said
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
@@ -27,6 +30,12 @@ BLOATED = {
     *("torch_formats/optimizer_views_drag_storage/ckpt.pt", "torch_optimizers/adamw_orphan_state/ckpt.pt"),
 }
 """Files that hold more than they need."""
+PREFIXED = {
+    "compiled.pt",
+    "torch_formats/mixed_prefix/ckpt.pt",
+    "torch_nanogpt/adamw_compiled_orig_mod/ckpt.pt",
+}
+"""Files whose names have a wrapper's prefix, which cannot be stripped from all."""
 
 
 def _paths() -> list[Path]:
@@ -89,6 +98,15 @@ def test_every_checkpoint(tmp_path: Path, treat: Treat, path: Path) -> None:
     assert _storage_bytes(outcome.before) - _storage_bytes(outcome.after) == promised == outcome.saved_bytes
     slack = RECORD_BYTES * (len(outcome.before.tensors) + 8)
     assert abs(outcome.before.size_bytes - outcome.after.size_bytes - promised) <= slack or not codes(outcome)
+
+
+@pytest.mark.parametrize("path", [path for path in _paths() if _name(path) in BLOATED | PREFIXED], ids=_name)
+def test_a_dry_run_tells_what_a_copy_would_be(treat: Treat, path: Path) -> None:
+    """Without a copy the same repairs are told, and of what has a repair the same is still found."""
+    told, done = doctor.treat(RepairRequest(path=str(path), output=None), Policy()), treat(path)
+    assert told.repairs == done.repairs
+    with_repair = {each.code for each in catalogue()}
+    assert found(told) & with_repair == found(done) & with_repair
 
 
 @pytest.mark.skipif(not CORPUS.exists(), reason="the corpus is not beside the project")
