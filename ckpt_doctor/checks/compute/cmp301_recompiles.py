@@ -9,14 +9,15 @@ How it is measured
 ------------------
 Compilations since the process began, against the control's process until the end of its window. A
 fresh process compiles too, and again when it first meets another shape: as many as the control are
-normal. More are reported, with dynamo's reason for each: as a lasting slowdown from ``MIN_RECURRING`` more
-on, where the compile part of the steps in the window grew; as a cost that fades where they took
-``blame.ONE_TIME_S`` more and ``blame.ONE_TIME_RATIO`` times as long in all.
+normal. More are reported, with the guards that failed by dynamo's own account: as a lasting slowdown from
+``MIN_RECURRING`` more on, where the compile part of the steps in the window grew; as a cost that fades where
+they took ``blame.ONE_TIME_S`` more and ``blame.ONE_TIME_RATIO`` times as long in all.
 
 How to fix it
 -------------
-Do what the guard says: keep changing numbers out of the module's attributes or make them tensors, mark
-changing dimensions as dynamic (``torch._dynamo.mark_dynamic``), load the state in place.
+Look at the value that the guard watches: make a number that changes a tensor, mark changing dimensions as
+dynamic (``torch._dynamo.mark_dynamic``), give what was loaded the type, dtype and length that it had, and
+load in place rather than into new objects.
 
 When it is wrong
 ----------------
@@ -28,11 +29,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from ckpt_doctor import units
-from ckpt_doctor.checks import blame
+from ckpt_doctor.checks import blame, recompiles
+from ckpt_doctor.checks.recompiles import FailedGuard
 from ckpt_doctor.facts.comparison import Shape, Window
-from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Evidence, Found, Severity, Side
+from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Evidence, Found, Location, Severity, Side
 from ckpt_doctor.facts.run import Event
 
 MIN_RECURRING = 3
@@ -40,9 +43,8 @@ MIN_RECURRING = 3
 FRAME = "dynamo"
 """Trigger of a compilation of Python code. With a warm cache the backward comes along with it; with a
 cold one it is compiled later, by itself."""
-REASONS = 3
-"""So many different reasons are told."""
-
+VALUES = 3
+"""So many values whose guards failed are told, and so many guards on each."""
 
 NEEDS = ("compile",)
 """Traces mark compilations, too."""
@@ -68,23 +70,25 @@ def find(case: Case) -> Found | CannotTell | None:
         return None
     cost_s = per_step_s if lasting else once_s
     told = units.per_step(cost_s) if lasting else f"{units.seconds(cost_s)} in all"
+    failed = _by_value(recompiles.failed_guards(after))
     return Found(
         severity=Severity.ERROR,
         side=Side.COMPUTE,
-        summary=f"The resumed run compiled {len(after)} times until here, the control {len(before)} times; "
-        f"that costs {told}.",
-        remedy=_remedy(after),
+        summary=f"The resumed run compiled {len(after)} times until here, the control {len(before)} times"
+        f"{_why(failed)}; that costs {told}.",
+        remedy=failed[0][0].remedy if failed else recompiles.UNKNOWN,
         evidence=(
             Evidence("compilations, before", len(before), None, "agent"),
             Evidence("compilations, after", len(after), None, "agent"),
             Evidence("seconds of compilation, before", _seconds(before), "s", "agent"),
             Evidence("seconds of compilation, after", _seconds(after), "s", "agent"),
-            *(Evidence(f"reason ({n} times)", why, None, "dynamo") for why, n in _reasons(after)),
+            *(_evidence(guards) for guards in failed[:VALUES]),
         ),
-        confidence=Confidence.CONFIRMED if lasting or _reasons(after) else Confidence.SUPPORTED,
+        confidence=Confidence.CONFIRMED if lasting or failed else Confidence.SUPPORTED,
         share_ratio=blame.share_ratio(comparison, cost_s) if lasting else None,
         delta_s=cost_s,
         shape=blame.lasting_shape(comparison) if lasting else Shape.DECAYING,
+        location=failed[0][0].location if failed else _most_compiled(after),
     )
 
 
@@ -98,17 +102,26 @@ def _seconds(events: list[Event]) -> float:
     return math.fsum(event.duration_s or 0.0 for event in events)
 
 
-def _reasons(events: list[Event]) -> list[tuple[str, int]]:
-    """Dynamo's reasons for compiling again, most frequent first."""
-    told = [str(reason) for event in events if (reason := event.fields.get("reason"))]
-    return Counter(told).most_common(REASONS)
+def _by_value(guards: Iterable[FailedGuard]) -> list[list[FailedGuard]]:
+    """Failed guards that watch the same value together, those that failed most often first."""
+    groups: dict[str, list[FailedGuard]] = {}
+    for guard in guards:
+        groups.setdefault(guard.value or guard.text, []).append(guard)
+    return sorted(groups.values(), key=lambda group: -len(group))
 
 
-def _remedy(events: list[Event]) -> str:
-    reasons = _reasons(events)
-    guard = f" The guard that failed: {reasons[0][0]}." if reasons else ""
-    return (
-        "Keep what changes from step to step out of what is compiled: numbers as tensors, changing sizes "
-        "with "
-        f"torch._dynamo.mark_dynamic, state loaded in place.{guard}"
-    )
+def _why(failed: Sequence[Sequence[FailedGuard]]) -> str:
+    return f", since {failed[0][0].value} changed" if failed and failed[0][0].value else ""
+
+
+def _evidence(guards: Sequence[FailedGuard]) -> Evidence:
+    first = guards[0]
+    name = f"guards on {first.value} that failed" if first.value else "guards that failed"
+    shown = list(dict.fromkeys(guard.text for guard in guards))[:VALUES]
+    return Evidence(f"{name} ({len(guards)} times)", "; ".join(shown), None, "dynamo")
+
+
+def _most_compiled(events: Iterable[Event]) -> Location | None:
+    """The user's function that was compiled most often, where dynamo gives no reasons."""
+    places = Counter(place for event in events if (place := recompiles.compiled_at(event)) is not None)
+    return places.most_common(1)[0][0] if places else None

@@ -7,6 +7,7 @@ from time import perf_counter
 from types import ModuleType
 from typing import Any
 
+from ckpt_doctor.signals.caller import is_library
 from ckpt_doctor.signals.clock import COMPILE
 from ckpt_doctor.signals.contract import Recorder, Signal
 
@@ -78,12 +79,19 @@ def _details(metrics: list[Any], compile_id: str, *, backward: bool) -> dict[str
             return {
                 "reason": getattr(metric, "recompile_reason", None),
                 "frame": getattr(metric, "co_name", None),
+                **_place(metric),
                 "cache_hits": _sum(metric, HITS),
                 "cache_misses": _sum(metric, MISSES),
                 "failed": getattr(metric, "fail_type", None),
                 "cudagraph_skip_reason": getattr(metric, "cudagraph_skip_reason", None),
             }
     return {}
+
+
+def _place(metric: Any) -> dict[str, object]:
+    """``file`` and ``line`` at which the compiled function begins, where it is the user's."""
+    file, line = getattr(metric, "co_filename", None), getattr(metric, "co_firstlineno", None)
+    return {"file": file, "line": line} if file and not is_library(file) else {}
 
 
 def _sum(metric: Any, names: tuple[str, ...]) -> int | None:

@@ -52,6 +52,8 @@ def test_recompilations_say_why(train: Train) -> None:
     assert first.fields["reason"] is None
     assert "scale" in str(second.fields["reason"])
     assert first.fields["frame"] == second.fields["frame"] == "forward"
+    assert str(first.fields["file"]).endswith(".py")
+    assert first.fields["line"] == second.fields["line"] == 9
     assert second.fields["failed"] is None
     assert recorded.counts("compiles") == [1, 0, 0, 1, 0, 0]
 
