@@ -75,6 +75,14 @@ def after_starts_s(comparison: Comparison) -> float:
     return max(0.0, min(excess_s, blame.growth_s(comparison, others)))
 
 
+def reads_itself(comparison: Comparison) -> bool:
+    """Whether the resumed run reads in the training process, whose stacks are known, and not in workers."""
+    if "worker_start" in comparison.not_measured:
+        return False
+    starts = comparison.after.rank.events_of("worker_start")
+    return all(event.step >= comparison.after.last for event in starts)
+
+
 def snapshots_more(comparison: Comparison) -> bool:
     """Whether the state of a stateful loader is put together more often."""
     return bool(blame.moved(comparison.counter("snapshots"), ratio=SNAPSHOTS_RATIO, least=SNAPSHOTS))

@@ -24,6 +24,8 @@ FAULTS = 0.5
 """... or that are read on access ..."""
 READ_BYTES = 16384.0
 """... or bytes that are read from the disk: then it is this run that waits."""
+REFAULT_SHARE = 0.5
+"""Part of the further reads that must be of pages which had been in memory to call them read again."""
 RETRIES = 0.02
 """Further emptied caches per step that count: each gives memory back, and waits for the device."""
 DEVICE_PARTS = ("forward", "backward", "optimizer", "rest")
@@ -106,6 +108,21 @@ def refault_ratio(comparison: Comparison) -> float:
     if refaults is None or physical is None or not refaults.delta or not physical.delta:
         return 0.0
     return max(0.0, min(1.0, refaults.delta * PAGE_BYTES / physical.delta))
+
+
+def reads_again(comparison: Comparison) -> bool:
+    """Whether the further reads from the disk are of pages that had been in memory during this experiment.
+
+    The kernel counts pages that come back after it threw them out, but not those that a run itself dropped.
+    There the control tells: in a probe both runs begin with the page cache as it was at the save, so what
+    the one found in memory was there for the other, too, as long as both read the same data.
+    """
+    if refault_ratio(comparison) >= REFAULT_SHARE:
+        return True
+    physical = comparison.counter("physical_read_bytes")
+    warm = physical is not None and physical.before is not None and physical.before < READ_BYTES
+    cleared = comparison.after.run.meta.options.get("cold_cache")
+    return warm and comparison.paired and comparison.order.restored is True and not cleared
 
 
 def device_cost_s(comparison: Comparison) -> float:

@@ -3,8 +3,9 @@
 What it means
 -------------
 The data that the next steps need are not in the page cache: the machine is another one or was
-restarted, the order is other than before, or the resumed run leaves less memory to the cache. It fades
-once everything has been read, unless the data are larger than memory or read in a worse order.
+restarted, the order is other than before, or the resumed run leaves less memory to the cache, drops pages
+behind itself or goes around the cache. It fades once everything has been read, unless the data are larger
+than memory, read in a worse order, or dropped each time.
 
 How it is measured
 ------------------
@@ -16,10 +17,15 @@ model computes too; what the process worked more (CPU time in user mode, where i
 counted. Nor is what worker restarts cost, nor waiting for memory (CMP311): there pages come back that had
 been thrown out.
 
+Pages had been in memory where the kernel counts them as refaults (``memory.REFAULT_SHARE`` of the further
+reads), or where a probe's control read the same data in the same order without the disk.
+
 How to fix it
 -------------
 Restore the data order, so that cached pages are used again; warm the cache before the run (read the
-files once); give memory back to the cache (free the loaded checkpoint, pin less).
+files once); give memory back to the cache (free the loaded checkpoint, pin less). Where the pages had been
+in memory, warming does not last: take out what drops them (``posix_fadvise`` with
+``POSIX_FADV_DONTNEED``) or bypasses the cache (``O_DIRECT``), or raise the memory limit.
 
 When it is wrong
 ----------------
@@ -32,8 +38,19 @@ from __future__ import annotations
 
 from ckpt_doctor import units
 from ckpt_doctor.checks import blame, loading, memory
-from ckpt_doctor.facts.comparison import Comparison
+from ckpt_doctor.facts.comparison import Comparison, LineDelta
 from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Evidence, Found, Severity, Side
+
+WARM = (
+    "Restore the data order so that cached pages are used again, or read the files once before training "
+    "starts (vmtouch -t, or cat into /dev/null); free what the load keeps in memory."
+)
+KEEP = (
+    "Take out what drops the pages after they were read (posix_fadvise with POSIX_FADV_DONTNEED) or reads "
+    "around the page cache (O_DIRECT); where nothing does, give the cache room: a higher memory limit, less "
+    "kept of the load. Reading the files beforehand would not last."
+)
+"""What to do where the pages had been in memory."""
 
 
 def find(case: Case) -> Found | CannotTell | None:
@@ -54,19 +71,19 @@ def find(case: Case) -> Found | CannotTell | None:
     if blame.share_ratio(comparison, cost_s) < blame.MIN_SHARE:
         return None
     lines = blame.grown_lines(comparison, blame.MIN_SHARE * comparison.delta_s)
+    again = memory.reads_again(comparison)
+    known = ", which had been in memory" if again else ""
     return Found(
         severity=Severity.ERROR,
         side=Side.DATA,
-        summary=f"Each step waits {units.seconds(cost_s)} longer for data, and {_reads(comparison)}.",
-        remedy="Restore the data order so that cached pages are used again, or read the files once "
-        "before training "
-        "starts (vmtouch -t, or cat into /dev/null); free what the load keeps in memory.",
-        evidence=_evidence(comparison, parts) + blame.line_evidence(lines[:1]),
+        summary=f"Each step waits {units.seconds(cost_s)} longer for data, and {_reads(comparison)}{known}.",
+        remedy=KEEP if again else WARM,
+        evidence=_evidence(comparison, parts, lines[:1]),
         confidence=Confidence.CONFIRMED,
         share_ratio=blame.share_ratio(comparison, cost_s),
         delta_s=cost_s,
         shape=blame.lasting_shape(comparison),
-        location=None if blame.has_loader(comparison) else blame.location_of(lines),
+        location=blame.location_of(lines) if loading.reads_itself(comparison) else None,
     )
 
 
@@ -80,8 +97,10 @@ def _reads(comparison: Comparison) -> str:
     return f"has {units.number(after)} pages read on access ({units.number(before)} before)"
 
 
-def _evidence(comparison: Comparison, parts: tuple[str, ...]) -> tuple[Evidence, ...]:
-    found: tuple[Evidence, ...] = ()
-    for name in ("physical_read_bytes", "logical_read_bytes", "tree_major_faults", "refaults"):
-        found += blame.counter_evidence(comparison.counter(name), "/proc")
-    return found + blame.part_evidence(comparison, parts)
+def _evidence(
+    comparison: Comparison, parts: tuple[str, ...], lines: tuple[LineDelta, ...]
+) -> tuple[Evidence, ...]:
+    names = ("physical_read_bytes", "logical_read_bytes", "tree_major_faults", "refaults")
+    physical, *others = (blame.counter_evidence(comparison.counter(name), "/proc") for name in names)
+    grown = blame.part_evidence(comparison, parts) + blame.line_evidence(lines)
+    return physical + grown + tuple(evidence for each in others for evidence in each)

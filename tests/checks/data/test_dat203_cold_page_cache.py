@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ckpt_doctor.checks.engine import judge
 from ckpt_doctor.checks.verdict import decide
-from ckpt_doctor.facts.report import Confidence, Side, Status
+from ckpt_doctor.facts.report import Confidence, Location, Side, Status
+from ckpt_doctor.facts.run import RunRecord
 from tests.builders import control, event, make_case, one, resumed
 
 COLD = {"physical_read_bytes": 500_000}
+
+
+def alone(run: RunRecord) -> RunRecord:
+    """A run that took no turns with another one."""
+    return replace(run, turns=())
 
 
 def test_waiting_and_reading_more_is_confirmed() -> None:
@@ -22,6 +30,43 @@ def test_waiting_and_reading_more_is_confirmed() -> None:
     verdict = decide(case, findings)
     assert (verdict.status, verdict.side, verdict.cause) == (Status.SLOWER, Side.DATA, "DAT203")
     assert "cold page cache" in verdict.sentence
+
+
+def test_pages_that_had_been_in_memory_are_dropped() -> None:
+    """The control found the same data in memory: warming the cache does not help against what drops them."""
+    before, after = control(), resumed(0.018, parts={"data_wait": 0.009}, sampled=COLD)
+    found = one(judge(make_case(before, after))[0], "DAT203")
+    assert "POSIX_FADV_DONTNEED" in found.remedy
+    assert "had been in memory" in found.summary
+    cleared = replace(after, meta=replace(after.meta, options={"cold_cache": True}))
+    other = resumed(0.018, parts={"data_wait": 0.009}, sampled=COLD, digests=[f"x{i}" for i in range(200)])
+    for warmed in (
+        make_case(before, cleared),
+        make_case(before, other),
+        make_case(alone(before), alone(after)),
+    ):
+        found = one(judge(warmed)[0], "DAT203")
+        assert "vmtouch" in found.remedy
+        assert "had been in memory" not in found.summary
+
+
+def test_pages_that_the_kernel_threw_out_had_been_in_memory() -> None:
+    """Refaults tell it of two recordings that have nothing to do with each other."""
+    sampled = {**COLD, "refaults": 100}
+    after = alone(resumed(0.018, parts={"data_wait": 0.009}, sampled=sampled))
+    found = one(judge(make_case(alone(control(sampled={"refaults": 0})), after))[0], "DAT203")
+    assert "memory limit" in found.remedy
+
+
+def test_the_line_that_reads_is_the_place() -> None:
+    """The stacks show which line reads, unless that happens in workers."""
+    lines = {("dataset.py", 54): 0.008, ("train.py", 9): 0.006}
+    slower = {"parts": {"data_wait": 0.009}, "sampled": COLD, "lines": lines}
+    before = control(lines={("train.py", 9): 0.006})
+    found = one(judge(make_case(before, resumed(0.018, **slower)))[0], "DAT203")
+    assert found.location == Location("dataset.py", 54)
+    workers = resumed(0.018, events=[event("worker_start", 0, 0.1)], **slower)
+    assert one(judge(make_case(before, workers))[0], "DAT203").location is None
 
 
 def test_reads_without_waiting_are_not_blamed() -> None:
