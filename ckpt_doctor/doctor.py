@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ckpt_doctor.facts.baseline import SavedReport
     from ckpt_doctor.facts.comparison import Comparison
     from ckpt_doctor.facts.repair import RepairOutcome, RepairRequest
-    from ckpt_doctor.facts.run import RunRecord
+    from ckpt_doctor.facts.run import RunMeta, RunRecord
     from ckpt_doctor.facts.treatment import Confirmation, Trial
     from ckpt_doctor.probe.experiment import ProbeOutcome, TrialOutcome
     from ckpt_doctor.probe.request import ProbeRequest
@@ -84,7 +84,8 @@ def compare(
     runs = read_runs(before, after, hints or Hints(), progress or untold)
     if runs is None:
         return _compare_checkpoints(before, after, policy)
-    return _judge_runs("compare", runs, policy, {"before": before, "after": after}, warnings=())
+    checkpoints, notes = _checkpoint_between(runs[1].meta)
+    return _judge_runs("compare", runs, checkpoints, policy, {"before": before, "after": after}, notes)
 
 
 def probe(request: ProbeRequest, policy: Policy, progress: Progress) -> Report:
@@ -248,7 +249,8 @@ def _compare_probed(outcome: ProbeOutcome, policy: Policy) -> Report:
     runs = (read_recording(outcome.before), read_recording(outcome.after))
     further, notes = _further_pairs(outcome.pairs)
     context = {"before": str(outcome.before), "after": str(outcome.after)}
-    return _judge_runs("probe", runs, policy, context, (*outcome.warnings, *notes), further)
+    saved = () if outcome.saved is None else (outcome.saved,)
+    return _judge_runs("probe", runs, saved, policy, context, (*outcome.warnings, *notes), further)
 
 
 def _further_pairs(pairs: Sequence[tuple[Path, Path]]) -> tuple[list[Comparison], list[str]]:
@@ -269,6 +271,7 @@ def _further_pairs(pairs: Sequence[tuple[Path, Path]]) -> tuple[list[Comparison]
 def _judge_runs(
     command: str,
     runs: tuple[RunRecord, RunRecord],
+    checkpoints: tuple[CheckpointFacts, ...],
     policy: Policy,
     context: dict[str, str],
     warnings: Sequence[str],
@@ -278,9 +281,8 @@ def _judge_runs(
     from ckpt_doctor.stats.pairs import over_pairs
 
     comparison = over_pairs(compare_runs(*runs), further)
-    checkpoints, notes = _checkpoint_between(comparison.after.run.meta.checkpoint)
     case = Case(comparison=comparison, checkpoints=checkpoints, required=policy.required)
-    told = dict.fromkeys((*warnings, *runs[0].notes, *runs[1].notes, *notes))
+    told = dict.fromkeys((*warnings, *runs[0].notes, *runs[1].notes))
     return _with_checklist(_report(command, case, policy, warnings=tuple(told), context=context))
 
 
@@ -342,14 +344,16 @@ def _later(path: str, policy: Policy) -> tuple[SavedReport, tuple[CheckpointFact
     return saved, report.checkpoints
 
 
-def _checkpoint_between(path: str | None) -> tuple[tuple[CheckpointFacts, ...], tuple[str, ...]]:
-    """What the checkpoint between two runs holds, if it is known and can be read."""
-    from ckpt_doctor.readers.inspection import read_checkpoint
+def _checkpoint_between(after: RunMeta) -> tuple[tuple[CheckpointFacts, ...], tuple[str, ...]]:
+    """What the checkpoint holds that a recorded run was resumed from, if it is still that one."""
+    from ckpt_doctor.readers.inspection import read_checkpoint, written_since
 
-    if path is None:
+    if after.checkpoint is None:
         return (), ()
+    if written_since(after.checkpoint, after.created_unix_s):
+        return (), (f"{after.checkpoint} is not inspected: it has been saved over since the resume",)
     try:
-        return (read_checkpoint(path),), ()
+        return (read_checkpoint(after.checkpoint),), ()
     except CheckpointError as error:
         return (), (f"the checkpoint could not be inspected: {error}",)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +20,8 @@ from ckpt_doctor import doctor, report
 from ckpt_doctor.facts.policy import Policy
 from ckpt_doctor.readers.recordings import read_recording
 from tests.recorded import environment
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 SCRIPT = """
 import argparse
@@ -227,6 +231,27 @@ def test_two_ranks(tmp_path: Path, nothing_left: None) -> None:
         assert [rank.rank for rank in ranks] == [0, 1]
         assert len(ranks[0].steps) >= 20
         assert abs(len(ranks[0].steps) - len(ranks[1].steps)) <= 1
+
+
+def test_a_checkpoint_that_was_saved_over(tmp_path: Path) -> None:
+    """Two recordings are compared without what lies at the checkpoint's path, if that was written since."""
+    shutil.copytree(FIXTURES / "recordings" / "load_memory_kept", tmp_path, dirs_exist_ok=True)
+    saved = tmp_path / "saved.pt"
+    shutil.copy(FIXTURES / "checkpoints" / "complete.pt", saved)
+    trailer = tmp_path / "after" / "trailer.json"
+    trailer.write_text(json.dumps({**json.loads(trailer.read_text()), "checkpoint": str(saved)}))
+    runs = str(tmp_path / "before"), str(tmp_path / "after")
+    resumed_unix_s = read_recording(tmp_path / "after").meta.created_unix_s
+
+    os.utime(saved, (resumed_unix_s + 5.0, resumed_unix_s + 5.0))
+    after = doctor.compare(*runs, Policy())
+    assert after.checkpoints == ()
+    assert any(f"{saved} is not inspected" in told for told in after.warnings)
+
+    os.utime(saved, (resumed_unix_s - 5.0, resumed_unix_s - 5.0))
+    before = doctor.compare(*runs, Policy())
+    assert [facts.path for facts in before.checkpoints] == [str(saved)]
+    assert not any("not inspected" in told for told in before.warnings)
 
 
 RANKS = """

@@ -41,7 +41,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ckpt_doctor.agent.options import AgentOptions
-from ckpt_doctor.errors import InputError, MachineError, ScriptError, UsageError
+from ckpt_doctor.errors import CheckpointError, InputError, MachineError, ScriptError, UsageError
+from ckpt_doctor.facts.checkpoint import CheckpointFacts
 from ckpt_doctor.facts.treatment import Trial
 from ckpt_doctor.probe.arm import Arm
 from ckpt_doctor.probe.cleared import Cleared
@@ -58,6 +59,7 @@ from ckpt_doctor.probe.saved import saves
 from ckpt_doctor.probe.turns import MIN_TURN_STEPS, Progress, Turns
 from ckpt_doctor.probe.variables import variables
 from ckpt_doctor.probe.waits import Waits
+from ckpt_doctor.readers.inspection import read_checkpoint
 from ckpt_doctor.stats.alignment import INTERLEAVED, WARM_UP_STEPS
 
 SIBLINGS = 20_000
@@ -90,6 +92,8 @@ class ProbeOutcome:
     after: Path
     checkpoint: Path
     warnings: tuple[str, ...]
+    saved: CheckpointFacts | None = None
+    """What the checkpoint held before anything was resumed from it; None where it cannot be inspected."""
     trials: tuple[TrialOutcome, ...] = ()
     pairs: tuple[tuple[Path, Path], ...] = ()
     """Where further pairs of processes left theirs, each of its fresh and its resumed run."""
@@ -189,8 +193,9 @@ class _Experiment:
             checkpoint = self._resume_in_between(number, before, checkpoint)
             origin = self._next_save_of_control(number, before, checkpoint)
         self._origin = origin
+        saved = self._inspect(checkpoint)
         after = self._resume_beside(before, "after", checkpoint, origin, request)
-        return ProbeOutcome(before.folder, after.folder, checkpoint, tuple(self._warnings))
+        return ProbeOutcome(before.folder, after.folder, checkpoint, tuple(self._warnings), saved)
 
     def repeat(self, outcome: ProbeOutcome, is_open: IsOpen | None, *, holds: bool) -> ProbeOutcome:
         """Run further pairs of processes, as many as are wanted and as the time budget holds.
@@ -479,6 +484,14 @@ class _Experiment:
                 raise ScriptError(f"the next fresh run has read {path}, which the first one has saved")
 
     # --- the checkpoint --------------------------------------------------------------------
+
+    def _inspect(self, checkpoint: Path) -> CheckpointFacts | None:
+        """Read what was saved now: the runs to come may save over it, or rotate it away."""
+        try:
+            return read_checkpoint(str(checkpoint))
+        except CheckpointError as error:
+            self._warnings.append(f"the checkpoint could not be inspected: {error}")
+            return None
 
     def _check_load(self, after: Arm, before: Arm, checkpoint: Path) -> None:
         """Raise where the resumed run has started afresh; tell where it has loaded another checkpoint."""

@@ -6,10 +6,11 @@ Nothing in the file is executed, no tensor is read, and torch is not imported.
 from __future__ import annotations
 
 import gc
+import os
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
@@ -97,6 +98,21 @@ def read_all(paths: Sequence[str]) -> list[CheckpointFacts | CheckpointError]:
 
     with ThreadPoolExecutor(_REMOTE_AT_ONCE) as pool:
         return list(pool.map(_read_or_error, paths))
+
+
+def written_since(path: str, unix_s: float) -> bool:
+    """Whether a local checkpoint was saved over after some moment.
+
+    Args:
+        path: A file or folder; one that is not there was not written.
+        unix_s: The moment, in seconds since 1970.
+    """
+    files = [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names]
+    for file in files or [path]:
+        with suppress(OSError):
+            if os.stat(file).st_mtime > unix_s:
+                return True
+    return False
 
 
 def _read_or_error(path: str) -> CheckpointFacts | CheckpointError:

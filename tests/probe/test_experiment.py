@@ -19,6 +19,7 @@ from ckpt_doctor.facts.treatment import PutBack, Trial
 from ckpt_doctor.probe import experiment
 from ckpt_doctor.probe.experiment import START_STEPS, Choose, IsOpen, ProbeOutcome, run
 from ckpt_doctor.probe.request import ProbeRequest
+from ckpt_doctor.readers.inspection import read_checkpoint
 from ckpt_doctor.readers.recordings import read_recording
 from tests.recorded import check_parts
 
@@ -422,6 +423,15 @@ def test_a_checkpoint_that_is_saved_over(probe: Probe) -> None:
     (done,) = outcome.trials
     assert done.recording is not None
     assert (done.recording / "stdout.log").read_text() == "resumes 1 at 6\n"
+
+
+def test_the_checkpoint_is_read_as_it_was_saved(probe: Probe) -> None:
+    """What the runs save over it later is not what the resumed run was given."""
+    outcome = probe("--fault", "again", resume_args="--resume {checkpoint}")
+    assert outcome.saved is not None
+    assert outcome.saved.path == str(outcome.checkpoint)
+    assert outcome.saved.progress["step"] == 6
+    assert read_checkpoint(str(outcome.checkpoint)).progress["step"] > 6
 
 
 def test_a_cause_that_is_taken_away_after_alternating_runs(probe: Probe) -> None:

@@ -16,14 +16,14 @@ import torch
 
 from ckpt_doctor.errors import CheckpointError
 from ckpt_doctor.facts.states import PresenceDetail, PresenceStatus, StateKind
-from ckpt_doctor.readers.inspection import read_checkpoint
+from ckpt_doctor.readers.inspection import read_checkpoint, written_since
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "checkpoints"
 TRUTH: dict[str, list[str]] = json.loads((FIXTURES / "truth.json").read_text())
 
 MEASURE = """
 import re, sys, time
-from ckpt_doctor.readers.inspection import read_checkpoint
+from ckpt_doctor.readers.inspection import read_checkpoint, written_since
 facts = read_checkpoint(sys.argv[1])
 seconds = time.process_time()
 assert not {"torch", "numpy"} & set(sys.modules), "inspect imported torch or numpy"
@@ -261,3 +261,18 @@ def test_the_collector_is_left_as_it_was() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_what_was_saved_over_since(tmp_path: Path) -> None:
+    """A file or folder was written since a moment if any file of it was; one that is not there was not."""
+    folder = tmp_path / "step_5"
+    (folder / "shard").mkdir(parents=True)
+    for name in ("a.pt", "shard/b.pt"):
+        (folder / name).write_bytes(b"x")
+        os.utime(folder / name, (100.0, 100.0))
+    for path in (folder, folder / "a.pt"):
+        assert not written_since(str(path), 100.0)
+        assert written_since(str(path), 99.0)
+    os.utime(folder / "shard/b.pt", (200.0, 200.0))
+    assert written_since(str(folder), 100.0)
+    assert not written_since(str(tmp_path / "none"), 0.0)
