@@ -11,9 +11,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ckpt_doctor.agent import control as shared
 from ckpt_doctor.agent import files
@@ -21,6 +22,9 @@ from ckpt_doctor.agent.journal import Journal, StepLine
 from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.facts.run import PARTS
 from ckpt_doctor.signals.clock import OBSERVER, PartClock
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 FLUSH_EVERY_S = 0.5
 """A killed process loses at most this much of its journal."""
@@ -79,6 +83,7 @@ class Agent:
         self._fingerprints_done = 0
         self._next_fingerprint = FIRST_FINGERPRINT_STEP
         self._saved = False
+        self._writing: list[Future[object]] = []
         self._hook_times: list[float] = []
 
     def restart(self) -> None:
@@ -149,6 +154,10 @@ class Agent:
             self._saved = True
             for act in self._after_save:
                 act()
+
+    def still_writing(self, written: Future[object]) -> None:
+        """Record that the save goes on in the background."""
+        self._writing.append(written)
 
     def about_to_write(self, path: str) -> None:
         """Announce a file that native code is going to overwrite."""
@@ -241,9 +250,12 @@ class Agent:
         """Wait while the probe wants this process held; returns the moment it may go on."""
         control = output.control
         held = self._is_held_after(self._step, control)
-        self._saved = False
+        writing, self._writing, self._saved = self._writing, [], False
         if not held:
             return now
+        for written in writing:
+            with suppress(Exception):  # a save that failed is the script's own affair
+                written.exception()
         if control.get("hold_at") > self._step:
             control.put("hold_at", self._step)
         output.journal.flush()

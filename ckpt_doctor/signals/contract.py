@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,9 @@ class Recorder(Protocol):
 
     def checkpoint_touched(self, signal: str, duration_s: float, **fields: object) -> None:
         """Record a checkpoint ``save`` or ``load`` at once: a probe waits for them."""
+
+    def still_writing(self, written: Future[object]) -> None:
+        """Record that the save goes on in the background: a probe holds nobody before it is done."""
 
     def about_to_write(self, path: str) -> None:
         """Announce a file that native code is going to overwrite: a probe protects the user's."""

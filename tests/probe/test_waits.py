@@ -26,6 +26,10 @@ for step in range(int(sys.argv[1])):
     optimizer.step()
     if step in (5, 9) and sys.argv[2] == "saves":
         torch.save({"model": model.state_dict(), "pad": torch.zeros(100)}, f"{step}.pt")
+    if step == 5 and sys.argv[2] == "async":
+        from torch.distributed.checkpoint import async_save
+        state = {"model": model.state_dict(), "pad": torch.zeros(1 << 25)}
+        async_save(state, checkpoint_id="5", no_dist=True)
 raise SystemExit(int(sys.argv[3]))
 """
 Start = Callable[..., Arm]
@@ -64,6 +68,16 @@ def test_one_save_after_the_other(start: Start, tmp_path: Path) -> None:
     assert patient.for_save(arm, 0.0) == (tmp_path / "5.pt", 6)
     assert patient.for_next_save(arm) == 10
     assert arm.steps() == 11
+
+
+def test_a_save_in_the_background(start: Start, tmp_path: Path) -> None:
+    """The run is held once it is written, whole: its metadata come last."""
+    arm = start(10**6, "async", hold_on_save=True)
+    patient = waits(save_timeout_s=60.0)
+    patient.for_first_step(arm)
+    assert patient.for_save(arm, 0.0) == (tmp_path / "5", 6)
+    assert (tmp_path / "5" / ".metadata").exists()
+    assert arm.steps() == 7
 
 
 def test_so_many_steps(start: Start) -> None:

@@ -85,11 +85,20 @@ def _wrapper(
                 recorder.pop()
             duration_s = perf_counter() - start
             recorder.checkpoint_touched(signal, duration_s, path=path, function=function, **user_line())
+            if signal == "save":
+                _tell_of_background(recorder, result)
             return result
 
         return timed
 
     return make
+
+
+def _tell_of_background(recorder: Recorder, saved: Any) -> None:
+    """``async_save`` answers with a future of the write, or with an object that has one for each stage."""
+    written = getattr(saved, "upload_completion", saved)
+    if hasattr(written, "add_done_callback"):
+        recorder.still_writing(written)
 
 
 def reads_samples(recorder: Recorder) -> bool:
