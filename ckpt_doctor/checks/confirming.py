@@ -143,6 +143,9 @@ def _is_same(finding: Finding, tested: Finding | None) -> bool:
 
 
 def _confirmed(finding: Finding, confirmation: Confirmation, comparison: Comparison) -> Finding:
+    if confirmation.confirmed is False and finding.severity is Severity.ERROR and finding.delta_s is None:
+        # It blames nothing on time: what it says is wrong stays wrong, whatever comes back.
+        return replace(finding, confirmation=replace(confirmation, confirmed=None))
     if confirmation.confirmed is False:
         return replace(finding, confirmation=confirmation, confidence=Confidence.SUSPECTED)
     if not confirmation.confirmed:

@@ -15,8 +15,8 @@ from tests.agent.treatments.conftest import suspected
 from tests.builders import comparison_of, control, make_case, resumed
 
 PROMISED = {
-    *("DAT202", "DAT203", "DAT204", "DAT205", "CMP302", "CMP305", "CMP306", "CMP307", "CMP309", "CMP310"),
-    *("CMP312", "CMP314", "CMP317", "HST401"),
+    *("DAT201", "DAT202", "DAT203", "DAT204", "DAT205", "CMP302", "CMP305", "CMP306", "CMP307", "CMP309"),
+    *("CMP310", "CMP312", "CMP314", "CMP317", "HST401"),
 }
 
 

@@ -91,8 +91,9 @@ Row = tuple[Attempt, list[Outcome]]
 
 
 def removable() -> list[ProbeCase]:
-    """The cases whose cause can be taken away."""
-    return [case for case in cases() if case.cause in codes() and case.name not in WITHOUT_INDICES]
+    """The cases whose cause can be taken away, and costs time that can come back."""
+    costly = [case for case in cases() if case.cause in codes() and case.cost is not None]
+    return [case for case in costly if case.name not in WITHOUT_INDICES]
 
 
 def attempts() -> list[Attempt]:

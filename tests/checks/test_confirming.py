@@ -143,6 +143,17 @@ def test_the_words() -> None:
     assert untested(NotTested("it has no workers")).sentence == "not tested by removal: it has no workers"
 
 
+def test_what_is_wrong_stays_wrong() -> None:
+    """A rule that blames no time is not denied by time: it stays an error that the verdict names."""
+    case = make_case(control(), resumed())
+    wrong = finding("DAT201", None, confidence=Confidence.CONFIRMED)
+    told = {"DAT201": outcome(0.0, -0.2, 0.2)}
+    (after,) = with_confirmations([wrong], {"DAT201": wrong}, told, comparison_of(case))
+    assert after.confirmation is not None
+    assert (after.confirmation.confirmed, after.confirmation.sentence) == (None, told["DAT201"].sentence)
+    assert (after.confidence, decide(case, [after]).cause) == (Confidence.CONFIRMED, "DAT201")
+
+
 def test_confidence_follows_the_test() -> None:
     """It rises, falls, or stays where the test is open; findings that were not tested stay as they were."""
     comparison = comparison_of(make_case(control(), resumed()))

@@ -57,40 +57,20 @@ def cost_s(comparison: Comparison) -> float | None:
 
 def install(recorder: Recorder, module: ModuleType, settings: Mapping[str, Any]) -> None:
     """Move each new iterator on, until enough has been skipped."""
-    skip = _Skip(recorder, settings)
-    base = module._BaseDataLoaderIter
-    recorder.wrap(base, "__init__", skip.make_begin)
-    recorder.wrap(base, "_reset", skip.make_reset)
-    recorder.wrap(base, "__next__", skip.make_next)
+    skip = _Skip(recorder, settings["batches"])
+    loaders.before_each_epoch(recorder, module, settings["loader"], skip.move_on)
+    recorder.wrap(module._BaseDataLoaderIter, "__next__", skip.make_next)
 
 
 class _Skip:
     """Batches that are still to be skipped."""
 
-    def __init__(self, recorder: Recorder, settings: Mapping[str, Any]) -> None:
+    def __init__(self, recorder: Recorder, batches: int) -> None:
         self._recorder = recorder
-        self._wanted = settings["loader"]
-        self._left = int(settings["batches"])
+        self._left = batches
         self._again: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
         """How often an iterator's next batch is handed out again."""
         self._batch: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-
-    def make_begin(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def begin(iterator: Any, loader: Any) -> None:
-            original(iterator, loader)
-            # With workers, ``_reset`` asks the sampler for another iterator, and prefetches from that one.
-            if not iterator._num_workers:
-                self._move_on(iterator, loader)
-
-        return begin
-
-    def make_reset(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def reset(iterator: Any, *args: Any, **kwargs: Any) -> None:
-            original(iterator, *args, **kwargs)
-            if iterator._num_workers and args:
-                self._move_on(iterator, args[0])
-
-        return reset
 
     def make_next(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def next_or_again(iterator: Any) -> Any:
@@ -108,9 +88,8 @@ class _Skip:
 
         return next_or_again
 
-    def _move_on(self, iterator: Any, loader: Any) -> None:
-        if not self._left or not loaders.is_known_by(loader, self._wanted):
-            return
+    def move_on(self, iterator: Any) -> None:
+        """Take what is still to be skipped off an iterator's sampler."""
         skipped = list(itertools.islice(iterator._sampler_iter, self._left))
         if not skipped:
             return
