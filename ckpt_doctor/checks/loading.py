@@ -125,11 +125,22 @@ def reading_s(comparison: Comparison) -> float:
     return min(grown_s, comparison.delta_s - max(0.0, worked.delta))
 
 
-def user_lines(events: Iterable[Event]) -> tuple[tuple[str, int], ...]:
-    """The user's lines that led to some events, most frequent first."""
+def loaders_with_workers(window: Window) -> tuple[Event, ...]:
+    """First uses of loaders that have workers, from the process's start to the window's end."""
+    events = window.rank.events_of("loader")
+    return tuple(e for e in events if e.step < window.last and e.fields.get("num_workers"))
+
+
+def user_lines(events: Iterable[Event], prefix: str = "") -> tuple[tuple[str, int], ...]:
+    """The user's lines that led to some events, most frequent first.
+
+    Args:
+        events: What the lines led to.
+        prefix: How the fields ``file`` and ``line`` begin, where an event tells several places.
+    """
     seen: dict[tuple[str, int], int] = {}
     for event in events:
-        file, line = event.fields.get("file"), event.fields.get("line")
+        file, line = event.fields.get(f"{prefix}file"), event.fields.get(f"{prefix}line")
         if isinstance(file, str) and isinstance(line, int):
             seen[file, line] = seen.get((file, line), 0) + 1
     return tuple(sorted(seen, key=lambda place: -seen[place]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ckpt_doctor.checks.answers import failed, unknown
-from ckpt_doctor.checks.loading import RESTARTS
+from ckpt_doctor.checks.loading import RESTARTS, loaders_with_workers
 from ckpt_doctor.facts.checklist import ChecklistCase, ItemStatus, Judged
 from ckpt_doctor.facts.comparison import Comparison, Window
 from ckpt_doctor.facts.run import Event
@@ -27,7 +27,7 @@ def _seen(comparison: Comparison) -> Judged:
     if LOADER in comparison.not_measured:
         return Judged(status=ItemStatus.NOT_EVALUATED, sentence=comparison.not_measured[LOADER])
     window = comparison.after
-    loaders = [event for event in _until_the_end(window, LOADER) if event.fields.get("num_workers")]
+    loaders = loaders_with_workers(window)
     if not loaders and not _until_the_end(window, START):
         return Judged(status=ItemStatus.CHECKED, sentence="no loader has workers")
     starts = window.events_within(START)

@@ -14,7 +14,12 @@ from ckpt_doctor.signals.clock import DATA_WAIT
 from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (
-    Signal("loader", "event", "data", "a loader was iterated for the first time: its kind and arguments"),
+    Signal(
+        "loader",
+        "event",
+        "data",
+        "a loader was iterated for the first time: its kind, its arguments and the line that built it",
+    ),
     Signal(
         "worker_start", "event", "data", "a loader started worker processes: how many, and how long it took"
     ),
@@ -50,6 +55,7 @@ def install(recorder: Recorder, module: ModuleType) -> None:
 def _introduce_loaders(recorder: Recorder, module: ModuleType) -> None:
     """Number the loaders by their first use, and describe each once."""
     known: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+    built: WeakKeyDictionary[Any, dict[str, object]] = WeakKeyDictionary()
     described: dict[int, dict[str, object]] = {}
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -58,11 +64,20 @@ def _introduce_loaders(recorder: Recorder, module: ModuleType) -> None:
             if number is None:
                 number = known[loader] = len(described)
                 described[number] = _arguments(loader)
-                recorder.event("loader", loader=number, **described[number], **user_line())
+                place = {f"built_{name}": value for name, value in built.get(loader, {}).items()}
+                recorder.event("loader", loader=number, **described[number], **user_line(), **place)
             setattr(iterator, NUMBER, number)
             original(iterator, loader)
 
         return begin
+
+    def make_check(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def check(loader: Any) -> Any:
+            if loader not in built:
+                built[loader] = user_line()
+            return original(loader)
+
+        return check
 
     def describe() -> dict[str, object]:
         alive = set(known.values())
@@ -74,6 +89,9 @@ def _introduce_loaders(recorder: Recorder, module: ModuleType) -> None:
         }
 
     recorder.wrap(module._BaseDataLoaderIter, "__init__", make)
+    # The last that a loader's constructor does. The constructor itself is left alone: frameworks that build
+    # loaders anew read its arguments.
+    recorder.wrap(module.DataLoader, "check_worker_number_rationality", make_check)
     recorder.describe_with(describe)
 
 

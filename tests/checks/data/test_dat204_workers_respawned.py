@@ -21,6 +21,21 @@ def test_starts_in_the_window_with_their_stalls_are_confirmed() -> None:
     assert findings[0].location == Location("train.py", 12)
 
 
+@pytest.mark.parametrize("persistent", [True, False])
+@pytest.mark.parametrize("anew", [True, False])
+def test_what_keeps_the_workers(persistent: bool, anew: bool) -> None:
+    """A loader that is built anew has to be kept, one without the argument needs it; its line is told."""
+    within_turns = range(30, RESUMED_STEPS, 20)
+    starts = [event("worker_start", i, 0.16, file="train.py", line=12) for i in within_turns]
+    made = {"num_workers": 2, "persistent_workers": persistent, "built_file": "data.py", "built_line": 7}
+    loaders = [event("loader", i, None, **made) for i in (0, *(within_turns if anew else ()))]
+    after = resumed(stalls=dict.fromkeys(within_turns, 0.16), events=[*loaders, *starts])
+    found = one(judge(make_case(control(), after))[0], "DAT204")
+    assert ("Build the DataLoader once" in found.remedy) == (anew or persistent)
+    assert ("et persistent_workers=True" in found.remedy) != (anew and persistent)
+    assert found.location == (Location("data.py", 7) if anew else Location("train.py", 12))
+
+
 def test_the_same_starts_on_both_sides_are_the_script_s_own_way() -> None:
     """Short epochs that restart workers before as well are no fault of the resume."""
     before = control(events=[event("worker_start", i, 0.1) for i in range(80, 260, 20)])

@@ -60,7 +60,7 @@ def test_persistent_workers(train: Train) -> None:
 
 
 def test_loaders_introduce_themselves(train: Train) -> None:
-    """Each loader is told once, with its arguments and the line that iterates it."""
+    """Each loader is told once, with its arguments, the line that built it and the one that iterates it."""
     main, side = train(TWO).events("loader")
     assert main.fields["loader"] == 0
     assert main.fields == {
@@ -78,6 +78,9 @@ def test_loaders_introduce_themselves(train: Train) -> None:
     lines = TWO.splitlines()
     assert lines[int(str(main.fields["line"])) - 1] == "    for x in main:"
     assert lines[int(str(side.fields["line"])) - 1] == "    for x, _ in side:"
+    assert lines[int(str(main.fields["built_line"])) - 1].startswith("main = DataLoader(")
+    assert lines[int(str(side.fields["built_line"])) - 1].startswith("side = DataLoader(")
+    assert main.fields["built_file"] == main.fields["file"]
 
 
 def test_arguments_in_the_fingerprint(train: Train) -> None:
@@ -95,6 +98,7 @@ def test_stateful_loaders(train: Train, workers: int) -> None:
     loaders = recorded.events("loader")
     assert [event.fields["kind"] for event in loaders] == ["StatefulDataLoader"] * 2
     assert [event.fields["loader"] for event in loaders] == [0, 1]
+    assert all(event.fields["built_line"] for event in loaders)
     assert [event.fields["workers"] for event in recorded.events("worker_start")] == [2, 2][: workers and 2]
     assert recorded.rank.fingerprints[-1].values["loader.0.num_workers"] == workers
     check_parts(recorded.steps)
