@@ -6,6 +6,7 @@ escaped by the template engine.
 
 from __future__ import annotations
 
+import re
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ NEEDS = ("jinja2", "pygal")
 _PACKAGE = "ckpt_doctor.report.page"
 _TEMPLATE = "page.html.jinja"
 _STYLE = "page.css"
+_BREAKS = re.compile(r"(?<=\w[/._=,])(?=\w)|(?<=[a-z])(?=[A-Z])")
+"""Where a word may be broken: behind a separator, and before a capital letter in a name."""
 
 
 def render(report: Report) -> str:
@@ -44,6 +47,7 @@ def render(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["breakable"] = _breakable
     template = environment.get_template(_TEMPLATE)
     return (
         template.render(
@@ -60,6 +64,14 @@ def render(report: Report) -> str:
         )
         + "\n"
     )
+
+
+def _breakable(value: Any) -> Any:
+    """A path, a name or a value that may go on in the next line where a reader would break it."""
+    from markupsafe import Markup, escape
+
+    words = _BREAKS.split(harmless(str(value)))
+    return Markup("<wbr>").join(escape(word) for word in words)
 
 
 def _read(name: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from ckpt_doctor.facts.comparison import Interval, PairRatio, Shape
+from ckpt_doctor.facts.comparison import Interval, PairRatio, Shape, StartCost
 from ckpt_doctor.facts.report import Evidence, Location, Severity, Side, Status, Verdict
 from ckpt_doctor.report import wording
 from tests.report.sample import cold_cache, comparison, inspect_report, order_lost, probe_report
@@ -66,3 +68,22 @@ def test_what_each_pair_of_processes_read() -> None:
     words = wording.measured(comparison(pairs=read))
     assert words[1] == "over 3 pairs of processes: 1.50, 1.55, 1.50"
     assert (words[0], *words[2:]) == wording.measured(comparison())
+
+
+def test_start_rows() -> None:
+    """The parts of a start and what they leave over; what neither run took is left out, unknown is None."""
+    rows = wording.start_rows(comparison())
+    assert list(rows) == ["imports", "loading", "workers", "fast-forward", "everything else"]
+    assert rows["loading"] == (None, 0.3)
+    assert rows["everything else"] == (pytest.approx(1.1), pytest.approx(0.1))
+    unknown = StartCost(None, None, None, None, None, None, None)
+    assert wording.start_rows(comparison(before_start=unknown))["everything else"][0] is None
+
+
+def test_what_ran() -> None:
+    """A run is called by its script and arguments, a module by its command, a trace by its path."""
+    run = comparison().after.run
+    assert wording.what_ran(run) == "train.py --out runs/x"
+    module = replace(run, meta=replace(run.meta, command=("python", "-m", "package.train")))
+    assert wording.what_ran(module) == "python -m package.train"
+    assert wording.what_ran(replace(run, meta=replace(run.meta, command=()))) == "runs/probe/after"

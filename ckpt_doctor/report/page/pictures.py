@@ -6,7 +6,7 @@ them. Colours are variables of the page's style sheet, so that they follow light
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ckpt_doctor import units
@@ -16,11 +16,8 @@ from ckpt_doctor.report.terminal.harmless import harmless
 if TYPE_CHECKING:
     from pygal.graph.graph import Graph
 
-    from ckpt_doctor.facts.comparison import Comparison, StartCost, Window
+    from ckpt_doctor.facts.comparison import Comparison, Window
 
-_ARMS = {"before": "var(--before)", "after": "var(--after)"}
-_MARK = "var(--mark)"
-_PARTS = tuple(f"var(--part-{number})" for number in range(1, 7))
 _FONT_SIZE = 13
 """In pixels: pictures are shown at the size for which they are drawn."""
 _STEPS_SHOWN = 400
@@ -30,14 +27,31 @@ _HEADROOM = 1.6
 """How far above the 99th percentile of the step times the axis ends; longer steps end at its edge."""
 
 
+class Key(NamedTuple):
+    """What one thing that is drawn is called, and looks like."""
+
+    name: str
+    colour: str
+    form: str = "area"
+    """``area``, ``line`` from the bottom to the top, or ``tick`` at the bottom."""
+
+
+_ARMS = (Key("before", "var(--before)"), Key("after", "var(--after)"))
+_MARKS = (
+    Key("warm-up", "var(--shade)"),
+    Key("turns", "var(--mark)", "tick"),
+    Key("save, resume", "var(--mark)", "line"),
+)
+_PARTS = {name: f"var(--part-{number})" for number, name in enumerate(wording.START_PARTS, 1)}
+
+
 class Picture(NamedTuple):
     """One picture in both sizes, with the words for those who do not see it."""
 
     wide: str
     narrow: str
     label: str
-    legend: Mapping[str, str]
-    """Names of what is drawn, with their colours."""
+    legend: Sequence[Key]
 
 
 class _Size(NamedTuple):
@@ -53,31 +67,30 @@ _SIZES = (_Size("wide", 920, 1.0), _Size("narrow", 340, 1.15))
 def budget(comparison: Comparison) -> Picture:
     """Bars of the parts of a step, before and after."""
     parts = [part for part in reversed(comparison.budget) if part.before_s or part.after_s]
-    legend = _ARMS
 
     def draw(size: _Size) -> Graph:
-        chart = _chart("HorizontalBar", size, 70 + 44 * len(parts), legend.values())
+        chart = _chart("HorizontalBar", size, 70 + 44 * len(parts), _ARMS)
         chart.value_formatter = units.seconds
         chart.x_labels = [harmless(wording.part_name(part.part)) for part in parts]
         chart.add("before", [part.before_s for part in parts])
         chart.add("after", [part.after_s for part in parts])
         return chart
 
-    return _picture("budget", "Time of each part of a step, before and after", legend, draw)
+    return _picture("budget", "Time of each part of a step, before and after", _ARMS, draw)
 
 
 def start(comparison: Comparison) -> Picture:
     """The time to the first step of both runs, split into its parts."""
-    starts = (comparison.after_start, comparison.before_start)
-    columns = [_split(each) for each in starts]
-    legend = dict(zip(columns[0], _PARTS, strict=True))
+    rows = wording.start_rows(comparison)
+    legend = [Key(name, colour) for name, colour in _PARTS.items() if name in rows]
 
     def draw(size: _Size) -> Graph:
-        chart = _chart("HorizontalStackedBar", size, 140, legend.values())
+        chart = _chart("HorizontalStackedBar", size, 140, legend)
         chart.value_formatter = units.seconds
         chart.x_labels = ["after", "before"]
-        for name in columns[0]:
-            chart.add(name, [column[name] for column in columns])
+        for key in legend:
+            before_s, after_s = rows[key.name]
+            chart.add(key.name, [after_s or 0.0, before_s or 0.0])
         return chart
 
     return _picture("start", "Time to the first step, by part, before and after", legend, draw)
@@ -89,11 +102,11 @@ def steps(comparison: Comparison) -> Picture:
     shown = [_shown_steps(window) for window in windows]
     compared = [*series.compared_times_s(windows[0]), *series.compared_times_s(windows[1])]
     top = _HEADROOM * series.usual_top(compared)
-    legend = {"warm-up": "var(--shade)", "turns": _MARK, "save, resume": _MARK, **_ARMS}
+    legend = (*_MARKS, *_ARMS)
     warm_up = float(max(window.first - window.origin for window in windows))
 
     def draw(size: _Size) -> Graph:
-        chart = _lines(size, legend.values(), units.seconds)
+        chart = _lines(size, legend, units.seconds)
         chart.x_title = "steps since the save or the resume"
         chart.range = (0.0, top)
         chart.add("warm-up", _box(0.0, warm_up, top), fill=True)
@@ -115,7 +128,7 @@ def process_tree(comparison: Comparison) -> Mapping[str, Picture]:
         for window in (comparison.before, comparison.after)
     ]
     pictures = {
-        "CPU cores in use": ("cpu", [tree.cpu_cores for tree in trees], units.number),
+        "CPU cores in use": ("cpu", [tree.cpu_cores for tree in trees], _cores),
         "Memory (RSS)": ("rss", [tree.rss_bytes for tree in trees], units.size),
         "Read from the disk, per second": ("reads", [tree.read_bytes_per_s for tree in trees], units.size),
     }
@@ -126,9 +139,13 @@ def process_tree(comparison: Comparison) -> Mapping[str, Picture]:
     }
 
 
+def _cores(value: float) -> str:
+    return f"{value:.3g}"
+
+
 def _over_time(sides: Sequence[series.Points], value: Callable[[float], str]) -> Callable[[_Size], Graph]:
     def draw(size: _Size) -> Graph:
-        chart = _lines(size, _ARMS.values(), value, height=200)
+        chart = _lines(size, _ARMS, value, height=200)
         chart.range = (0.0, 1.1 * max(value for points in sides for _, value in points))
         chart.x_title = "seconds of running"
         for name, points in zip(("before", "after"), sides, strict=True):
@@ -145,11 +162,6 @@ def _shown_steps(window: Window) -> series.Points:
     return series.thinned([point for point in points if point[0] >= earliest], _STEPS_SHOWN)
 
 
-def _split(start: StartCost) -> Mapping[str, float]:
-    parts = {name: value or 0.0 for name, value in wording.start_parts(start).items()}
-    return {**parts, "everything else": max(0.0, (start.first_step_s or 0.0) - sum(parts.values()))}
-
-
 def _box(left: float, right: float, top: float) -> list[tuple[float, float]]:
     return [(left, 0.0), (left, top), (right, top), (right, 0.0)]
 
@@ -161,15 +173,13 @@ def _ticks(places: Sequence[int], height: float) -> list[tuple[float, float] | N
     return ticks
 
 
-def _picture(name: str, label: str, legend: Mapping[str, str], draw: Callable[[_Size], Graph]) -> Picture:
+def _picture(name: str, label: str, legend: Sequence[Key], draw: Callable[[_Size], Graph]) -> Picture:
     wide, narrow = (_svg(draw(size), f"{name}-{size.name}", label) for size in _SIZES)
     return Picture(wide, narrow, label, legend)
 
 
-def _lines(
-    size: _Size, colours: Collection[str], value: Callable[[float], str], *, height: int = 300
-) -> Graph:
-    chart = _chart("XY", size, height, colours)
+def _lines(size: _Size, legend: Sequence[Key], value: Callable[[float], str], *, height: int = 300) -> Graph:
+    chart = _chart("XY", size, height, legend)
     chart.show_dots = False
     chart.allow_interruptions = True
     chart.value_formatter = value
@@ -177,7 +187,7 @@ def _lines(
     return chart
 
 
-def _chart(kind: str, size: _Size, height: int, colours: Collection[str]) -> Graph:
+def _chart(kind: str, size: _Size, height: int, legend: Sequence[Key]) -> Graph:
     import pygal
     from pygal.style import Style
 
@@ -199,8 +209,8 @@ def _chart(kind: str, size: _Size, height: int, colours: Collection[str]) -> Gra
         title_font_size=_FONT_SIZE,
         value_font_size=_FONT_SIZE,
         no_data_font_size=_FONT_SIZE,
-        colors=tuple(colours),
-        value_colors=("var(--text)",) * len(colours),
+        colors=tuple(key.colour for key in legend),
+        value_colors=("var(--text)",) * len(legend),
     )
     return getattr(pygal, kind)(
         style=style,

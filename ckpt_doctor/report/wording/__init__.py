@@ -21,6 +21,7 @@ from ckpt_doctor.facts.shape import Shape
 
 if TYPE_CHECKING:
     from ckpt_doctor.facts.comparison import Comparison, Interval, StartCost
+    from ckpt_doctor.facts.run import RunRecord
     from ckpt_doctor.facts.treatment import Confirmation
 
 
@@ -169,6 +170,38 @@ def start_parts(start: StartCost) -> Mapping[str, float | None]:
     }
 
 
+EVERYTHING_ELSE = "everything else"
+START_PARTS = ("imports", "loading", "workers", "fast-forward", "compiling", EVERYTHING_ELSE)
+"""All parts of a run's start, in the order of telling."""
+
+
+def start_rows(comparison: Comparison) -> Mapping[str, tuple[float | None, float | None]]:
+    """Seconds of each part of both runs' starts, and what the parts leave over; without what neither took."""
+    sides = [
+        {**start_parts(start), EVERYTHING_ELSE: _left_over(start)}
+        for start in (comparison.before_start, comparison.after_start)
+    ]
+    rows = {name: (sides[0][name], sides[1][name]) for name in START_PARTS}
+    return {name: row for name, row in rows.items() if any(row)}
+
+
+def _left_over(start: StartCost) -> float | None:
+    if start.first_step_s is None:
+        return None
+    return max(0.0, start.first_step_s - sum(part_s or 0.0 for part_s in start_parts(start).values()))
+
+
+def what_ran(run: RunRecord) -> str:
+    """What a run was, as ``train.py --lr 0.1``; where it was read from, if no command is known."""
+    from pathlib import PurePath
+
+    words = run.meta.command
+    script = next((number for number, word in enumerate(words) if word.endswith(".py")), None)
+    if script is None:
+        return " ".join(words) or run.meta.path
+    return " ".join((PurePath(words[script]).name, *words[script + 1 :]))
+
+
 def reasons(items: Iterable[NotEvaluated]) -> Mapping[str, tuple[str, ...]]:
     """Why rules could not be judged, each reason with their codes."""
     codes: dict[str, tuple[str, ...]] = {}
@@ -207,5 +240,5 @@ def measured(comparison: Comparison) -> tuple[str, ...]:
     if comparison.agent_per_step_s is not None:
         words.append(f"the agent took {units.per_step(comparison.agent_per_step_s)}")
     if comparison.sampler_ratio is not None:
-        words.append(f"the stack sampler {units.ratio(comparison.sampler_ratio)}")
+        words.append(f"steps with stack sampling took {units.ratio(comparison.sampler_ratio)} as long")
     return tuple(words)

@@ -77,6 +77,24 @@ CONTRASTS = """
 """
 """Texts whose contrast with what lies behind them is below 4.5, which WCAG 2.1 asks for."""
 
+BROKEN_WORDS = """
+() => {
+  const found = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    if (texts.currentNode.parentElement.closest('style, svg')) continue;
+    for (const word of texts.currentNode.data.matchAll(/[^\\s–-]+/g)) {
+      const range = document.createRange();
+      range.setStart(texts.currentNode, word.index);
+      range.setEnd(texts.currentNode, word.index + word[0].length);
+      const lines = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+      if (word[0].length <= 12 && lines.size > 1) found.push(word[0]);
+    }
+  }
+  return found;
+}
+"""
+"""Words of up to twelve letters that go on in the next line."""
+
 
 @contextmanager
 def started() -> Iterator[Browser]:
@@ -115,6 +133,7 @@ def shown(browser: Browser, file: Path, *, scheme: str = "light", width: int = 1
 
 
 def check_screen(page: Page) -> None:
-    """Check that nothing reaches beyond the screen, and that all text stands out from what is behind it."""
+    """Check that nothing reaches beyond the screen, no short word is broken, and all text stands out."""
     assert page.evaluate(OVERFLOWING) == []
+    assert page.evaluate(BROKEN_WORDS) == []
     assert page.evaluate(CONTRASTS) == {}
