@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ckpt_doctor.facts.comparison import FingerprintChange
 from ckpt_doctor.facts.run import MEASURED, Fingerprint, RankRecord
@@ -20,7 +20,7 @@ def compare_fingerprints(
 
     Settings that are switched off (or on) after some steps look equal at one end, so both ends count.
     Loaders are numbered by the order of their first use; the loaders that feed the training are
-    compared with each other, whatever their numbers.
+    compared with each other, whatever their numbers, also where a new one was built in between.
 
     Args:
         before: The control's process.
@@ -28,11 +28,17 @@ def compare_fingerprints(
         after: The resumed process.
         after_window: Its first step and the step after its last.
     """
-    ids = (training_loader(before), _counterpart(before, after))
+    number, data = training_loader(before), _data_set(before)
     first = [_start(rank, window[0]) for rank, window in ((before, before_window), (after, after_window))]
     final = [_end(rank, window[1]) for rank, window in ((before, before_window), (after, after_window))]
-    starts = (_values(first[0]), _renumbered(_values(first[1]), *ids))
-    ends = (_values(final[0]), _renumbered(_values(final[1]), *ids))
+    numbers = (number, _counterpart(before, after))
+    starts, ends = (
+        [
+            _renumbered(values, number, _living(values, own, data))
+            for values, own in zip(map(_values, pair), numbers, strict=True)
+        ]
+        for pair in (first, final)
+    )
     # What only one of them has at the start may just come later in the other.
     at_start = [c for c in _differences(*starts) if c.before is not None and c.after is not None]
     changes = {change.key: change for change in at_start}
@@ -80,9 +86,14 @@ def prefetched_batches(rank: RankRecord) -> int:
     return workers * (prefetch if isinstance(prefetch, int) else DEFAULT_PREFETCH)
 
 
+def _data_set(rank: RankRecord) -> list[object]:
+    """Name and length of the data set that a run trains on."""
+    return [loader_arguments(rank).get(name) for name in _DATA_SET]
+
+
 def _counterpart(before: RankRecord, after: RankRecord) -> str | None:
     """The resumed run's loader of the data set that the control trains on, else its own first one."""
-    wanted = [loader_arguments(before).get(name) for name in _DATA_SET]
+    wanted = _data_set(before)
     if any(wanted):
         for event in after.events_of("loader"):
             if [event.fields.get(name) for name in _DATA_SET] == wanted:
@@ -106,11 +117,20 @@ def _values(fingerprint: Fingerprint | None) -> Mapping[str, object]:
     return {} if fingerprint is None else fingerprint.values
 
 
-def _renumbered(values: Mapping[str, object], before: str | None, after: str | None) -> Mapping[str, object]:
-    """The same values with the two training loaders' numbers swapped, where they differ."""
-    if before is None or after is None or before == after:
+def _living(values: Mapping[str, object], number: str | None, data: Sequence[object]) -> str | None:
+    """A loader's number, or that of the newest loader of the same data set where it is gone by now."""
+    numbers = {key.split(".")[1] for key in values if key.startswith(_LOADER)}
+    if number is None or number in numbers or not any(data):
+        return number
+    alike = [n for n in numbers if [values.get(f"{_LOADER}{n}.{name}") for name in _DATA_SET] == data]
+    return max(alike, key=lambda n: (len(n), n), default=number)
+
+
+def _renumbered(values: Mapping[str, object], wanted: str | None, number: str | None) -> Mapping[str, object]:
+    """The same values with a loader under the number that is wanted, and who had that under its own."""
+    if wanted is None or number is None or wanted == number:
         return values
-    swap = {f"{_LOADER}{after}.": f"{_LOADER}{before}.", f"{_LOADER}{before}.": f"{_LOADER}{after}."}
+    swap = {f"{_LOADER}{number}.": f"{_LOADER}{wanted}.", f"{_LOADER}{wanted}.": f"{_LOADER}{number}."}
     renamed = {}
     for key, value in values.items():
         prefix = next((p for p in swap if key.startswith(p)), None)

@@ -56,6 +56,19 @@ def test_training_loaders_are_compared_with_each_other_whatever_their_numbers() 
     assert _keys(before, after) == {}
 
 
+def test_a_loader_that_was_built_anew_is_compared_with_the_one_it_replaced() -> None:
+    """What the newest loader of the same data set has in another way is told; its number is no difference."""
+    data = {"dataset": "Train", "dataset_len": 100}
+    uses = [event("loader", step, loader=number, **data) for step, number in ((0, 0), (60, 7), (90, 9))]
+    before = _rank((100, _loader(0, **data, batch_size=32, timeout=0)), events=(uses[0],))
+    after = _rank((100, _loader(9, **data, batch_size=128, timeout=0)), events=tuple(uses))
+    assert _keys(before, after) == {"loader.0.batch_size": (32, 128)}
+
+
+def _loader(number: int, **arguments: object) -> dict[str, object]:
+    return {f"loader.{number}.{name}": value for name, value in arguments.items()}
+
+
 def test_the_training_loader_is_the_one_iterated_last_before_the_first_step() -> None:
     """A sanity validation comes before the training."""
     rank = _rank(
