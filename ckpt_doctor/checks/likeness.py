@@ -38,9 +38,16 @@ def told(changes: Iterable[FingerprintChange]) -> str:
     return ", ".join(f"{_name(c.key)} {_shown(c.before)} -> {_shown(c.after)}" for c in changes)
 
 
+def samples_per_batch(comparison: Comparison) -> tuple[float | None, float | None]:
+    """Samples in each batch on both sides: how many batches a step draws is another matter (DAT202)."""
+    samples, batches = _counted(comparison, "samples"), _counted(comparison, "batches")
+    values = [s / b if s and b else None for s, b in zip(samples, batches, strict=True)]
+    return values[0], values[1]
+
+
 def _work(comparison: Comparison) -> list[FingerprintChange]:
     rows = [
-        ("batch size", _per_batch(comparison)),
+        ("batch size", samples_per_batch(comparison)),
         ("backward passes per step", _counted(comparison, "backwards")),
         ("elements of the model's input", (_input(comparison.before), _input(comparison.after))),
     ]
@@ -50,13 +57,6 @@ def _work(comparison: Comparison) -> list[FingerprintChange]:
 def _counted(comparison: Comparison, name: str) -> tuple[float | None, float | None]:
     counter = comparison.counter(name)
     return (None, None) if counter is None else (counter.before, counter.after)
-
-
-def _per_batch(comparison: Comparison) -> tuple[float | None, float | None]:
-    """Samples in each batch: how many batches a step draws is another matter (DAT202)."""
-    samples, batches = _counted(comparison, "samples"), _counted(comparison, "batches")
-    values = [s / b if s and b else None for s, b in zip(samples, batches, strict=True)]
-    return values[0], values[1]
 
 
 def _input(window: Window) -> int | None:

@@ -27,6 +27,9 @@ SNAPSHOTS = 0.5
 """Least growth of them: one in every other step."""
 WAITING_CPU_SHARE = 0.5
 """Parts that grew with less CPU time than this part of their growth are waiting, not working."""
+WORK = ("batches", "elements", "input_elements")
+WORK_RATIO = 1.1
+"""More batches or elements than this per step are another cause (DAT202, WRK501)."""
 FEWER = ("num_workers", "prefetch_factor", "pin_memory")
 OTHER = ("kind", "context", "collate_fn", "batch_size")
 
@@ -73,6 +76,18 @@ def after_starts_s(comparison: Comparison) -> float:
     excess_s = (fmean(near) - fmean(far)) * len(near) / (len(near) + len(far))
     others = [part.part for part in comparison.budget if part.part != "data_wait"]
     return max(0.0, min(excess_s, blame.growth_s(comparison, others)))
+
+
+def works_more(comparison: Comparison) -> float:
+    """The factor by which a step draws more data; 1 where it does not, or is not known to."""
+    known = [blame.factor(comparison.counter(name)) or 1.0 for name in WORK]
+    most = max(known)
+    return most if most >= WORK_RATIO else 1.0
+
+
+def wait_s(comparison: Comparison) -> float:
+    """Seconds per step that waiting longer for data costs: never more than the whole step took longer."""
+    return min(blame.growth_s(comparison, ("data_wait",)), max(0.0, comparison.delta_s))
 
 
 def reads_itself(comparison: Comparison) -> bool:

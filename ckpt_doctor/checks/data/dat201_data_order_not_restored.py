@@ -12,7 +12,9 @@ are no indices) is compared with the control's, batch by batch since the save. A
 differ, where the resumed run's first data are found elsewhere in the control, or where the model's
 input is made of integers (tokens, which no augmentation changes). A warning where only other batches
 can be compared and they are found nowhere, or where the data are off by at most
-``SMALL_SHIFT_STEPS``. What the checkpoint lacks of the sampler's state is told with it.
+``SMALL_SHIFT_STEPS``. What the checkpoint lacks of the sampler's state is told with it. Where the loader
+makes larger batches than before, which is found as more work (WRK501), none can equal the control's, and
+nothing is said about their order.
 
 How to fix it
 -------------
@@ -32,21 +34,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ckpt_doctor.checks import blame, likeness
+from ckpt_doctor import units
+from ckpt_doctor.checks import blame, likeness, loading
 from ckpt_doctor.checks.checkpoints import is_absent, remedy
 from ckpt_doctor.facts.checkpoint import CheckpointFacts
 from ckpt_doctor.facts.comparison import Comparison, OrderCheck
-from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Evidence, Found, Severity, Side
+from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Evidence, Finding, Found, Severity, Side
 from ckpt_doctor.facts.states import StateKind
 
 ORDER = (StateKind.SAMPLER_EPOCH, StateKind.SAMPLER_RNG, StateKind.DATALOADER_POSITION)
 """States that fix which data come next."""
 SMALL_SHIFT_STEPS = 1
 """A shift of so few steps can be a matter of where the script counts its steps."""
+MORE_WORK = "WRK501"
+"""The rule that tells that batches are larger than before."""
 
 
-def find(case: Case) -> Found | CannotTell | None:
-    """Judge the order of the data."""
+def find_rest(case: Case, findings: Sequence[Finding]) -> Found | CannotTell | None:
+    """Judge the order of the data, unless what was found already changes every batch."""
     comparison = case.comparison
     if comparison is None:
         return None
@@ -57,6 +62,9 @@ def find(case: Case) -> Found | CannotTell | None:
         return CannotTell(blame.why_unknown(comparison, "control", "sample_order"))
     if order.restored:
         return None
+    larger = _larger_batches(comparison)
+    if larger is not None and any(finding.code == MORE_WORK for finding in findings):
+        return CannotTell(f"{larger}, which {MORE_WORK} tells: their order cannot be compared")
     sure = order.source == "indices" or order.offset is not None or _fed_with_integers(comparison)
     small = order.offset is not None and abs(order.offset - comparison.before.origin) <= SMALL_SHIFT_STEPS
     return Found(
@@ -67,6 +75,15 @@ def find(case: Case) -> Found | CannotTell | None:
         evidence=(*_evidence(comparison, order), *_missing(case.checkpoints)),
         confidence=Confidence.CONFIRMED if sure else Confidence.SUSPECTED,
     )
+
+
+def _larger_batches(comparison: Comparison) -> str | None:
+    """In words, that the loader was told to make larger batches, and does; None where that is not so."""
+    changed = any(c.key.endswith(".batch_size") for c in loading.poorer_arguments(comparison))
+    before, after = likeness.samples_per_batch(comparison)
+    if not changed or before is None or after is None or after < likeness.WORK_RATIO * before:
+        return None
+    return f"batches of {units.number(after)} samples are not those of {units.number(before)}"
 
 
 def _fed_with_integers(comparison: Comparison) -> bool:

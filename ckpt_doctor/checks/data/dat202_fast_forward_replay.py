@@ -27,7 +27,7 @@ processes is not counted; it shows as a long wait for the first batch.
 from __future__ import annotations
 
 from ckpt_doctor import units
-from ckpt_doctor.checks import blame
+from ckpt_doctor.checks import blame, loading
 from ckpt_doctor.facts.comparison import Comparison, Shape
 from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Evidence, Found, Severity, Side
 
@@ -97,7 +97,7 @@ def _lasting(comparison: Comparison) -> Found | None:
         return None
     if not blame.is_slower(comparison, proven=True) or not blame.grew(comparison, ("data_wait",)):
         return None
-    cost_s = blame.growth_s(comparison, ("data_wait",))
+    cost_s = loading.wait_s(comparison)
     return Found(
         severity=Severity.ERROR,
         side=Side.DATA,

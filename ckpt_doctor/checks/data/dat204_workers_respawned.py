@@ -78,10 +78,10 @@ def find(case: Case) -> Found | CannotTell | None:
 
 
 def _cost_s(comparison: Comparison) -> float:
-    grown_s = blame.growth_s(comparison, ("data_wait",))
+    grown_s = loading.wait_s(comparison)
     if loading.reads_more(comparison) or loading.poorer_arguments(comparison):
         grown_s = min(grown_s, loading.restart_s(comparison))
-    return grown_s + loading.after_starts_s(comparison)
+    return min(grown_s + loading.after_starts_s(comparison), comparison.delta_s)
 
 
 def _built_anew(window: Window) -> tuple[Event, ...]:

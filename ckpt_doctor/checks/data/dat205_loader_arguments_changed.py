@@ -9,7 +9,9 @@ deliver too little at a time.
 How it is measured
 ------------------
 The fingerprints differ in the training loader's arguments (``loading.FEWER`` went down or
-``loading.OTHER`` changed) and data wait grew. Without a slowdown it is only mentioned.
+``loading.OTHER`` changed) and data wait grew. Without a slowdown it is only mentioned. The cost is that
+growth, at most what the whole step grew by. Larger batches take longer to load, too: that much of it is
+WRK501's, and all of it where the batch size alone changed.
 
 How to fix it
 -------------
@@ -17,14 +19,16 @@ Pass the arguments on resume as in the first run; do not store them in the check
 
 When it is wrong
 ----------------
-A changed batch size also changes the work of a step (WRK501 tells that). Where data wait grew for
-another reason at the same time, the two cannot be told apart here.
+Where data wait grew for another reason at the same time, the two cannot be told apart here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ckpt_doctor import units
 from ckpt_doctor.checks import blame, loading
+from ckpt_doctor.facts.comparison import Comparison, FingerprintChange
 from ckpt_doctor.facts.report import Case, Confidence, Found, Severity, Side
 
 
@@ -38,19 +42,11 @@ def find(case: Case) -> Found | None:
         return None
     told = ", ".join(f"{c.key.rpartition('.')[2]} {c.before} -> {c.after}" for c in changes)
     earlier = ", ".join(f"{c.key.rpartition('.')[2]}={c.before}" for c in changes)
-    slower = blame.is_slower(comparison, proven=True) and blame.grew(comparison, ("data_wait",))
-    cost_s = blame.growth_s(comparison, ("data_wait",)) if slower else None
-    if cost_s is not None and loading.restarts_workers(comparison):
-        cost_s = max(0.0, cost_s - loading.restart_s(comparison))
-    effect = (
-        f"each step waits {units.seconds(cost_s)} longer for data"
-        if cost_s is not None
-        else "no step is slower by enough to tell"
-    )
+    cost_s = _cost_s(comparison, changes)
     return Found(
         severity=Severity.INFO if cost_s is None else Severity.ERROR,
         side=Side.DATA,
-        summary=f"The loader's arguments changed ({told}): {effect}.",
+        summary=f"The loader's arguments changed ({told}): {_effect(comparison, cost_s)}.",
         remedy=f"Pass the loader's arguments on resume as in the first run: {earlier}.",
         evidence=blame.change_evidence(changes) + blame.part_evidence(comparison, ("data_wait",)),
         confidence=Confidence.CONFIRMED if cost_s is not None else Confidence.SUSPECTED,
@@ -58,3 +54,24 @@ def find(case: Case) -> Found | None:
         delta_s=cost_s,
         shape=None if cost_s is None else blame.lasting_shape(comparison),
     )
+
+
+def _cost_s(comparison: Comparison, changes: Sequence[FingerprintChange]) -> float | None:
+    """Seconds per step that the arguments cost; None where they make no step slower than its work does."""
+    factor = loading.works_more(comparison)
+    if factor > 1.0 and all(change.key.endswith(".batch_size") for change in changes):
+        return None
+    if not blame.is_slower(comparison, proven=True) or not blame.grew(comparison, ("data_wait",)):
+        return None
+    cost_s = loading.wait_s(comparison) - (factor - 1.0) * blame.before_s(comparison, ("data_wait",))
+    if loading.restarts_workers(comparison):
+        cost_s -= loading.restart_s(comparison)
+    return max(0.0, cost_s)
+
+
+def _effect(comparison: Comparison, cost_s: float | None) -> str:
+    if cost_s is not None:
+        return f"each step takes {units.seconds(cost_s)} longer, waiting for data"
+    if loading.works_more(comparison) > 1.0:
+        return "no step is slower for more than the work that it does"
+    return "no step is slower by enough to tell"

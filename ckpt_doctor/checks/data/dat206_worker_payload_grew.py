@@ -90,7 +90,7 @@ def _starts(comparison: Comparison) -> Found | None:
     cost_s, lasting = after_s - before_s, _starts_cost(comparison)
     if lasting:
         starts = len(comparison.after.events_within("worker_start"))
-        grown_s = blame.growth_s(comparison, ("data_wait",))
+        grown_s = loading.wait_s(comparison)
         cost_s = min(grown_s, cost_s * starts / comparison.after.steps)
     elif cost_s < blame.ONE_TIME_S:
         return None
@@ -131,7 +131,7 @@ def _snapshots(comparison: Comparison) -> Found | None:
         return None
     if not blame.is_slower(comparison, proven=True) or not blame.grew(comparison, ("data_wait",)):
         return None
-    cost_s = blame.growth_s(comparison, ("data_wait",))
+    cost_s = loading.wait_s(comparison)
     if loading.restarts_workers(comparison):
         cost_s = max(0.0, cost_s - loading.restart_s(comparison))
     how = "more often" if more else f"with every batch, and has grown to {units.size(size.after or 0.0)}"

@@ -41,9 +41,6 @@ NEW_SHARE = 0.2
 """A line that took at most this part of its time in the control is one that the control hardly runs."""
 FILES_SHOWN = 3
 """So many files are named."""
-WORK = ("batches", "elements", "input_elements")
-WORK_RATIO = 1.1
-"""More batches or elements than this per step are another cause (DAT202, WRK501)."""
 REMEDY = (
     "Keep the prepared data under a name that depends on the raw data and the preprocessing alone, not on "
     "the run's arguments, and load them on resume."
@@ -88,7 +85,7 @@ def _once(comparison: Comparison) -> Found | None:
 def _lasting(comparison: Comparison) -> Found | None:
     if not blame.is_slower(comparison, proven=True) or not blame.grew(comparison, ("data_wait",)):
         return None
-    cost_s = blame.growth_s(comparison, ("data_wait",))
+    cost_s = loading.wait_s(comparison)
     fresh = _new_lines(comparison)
     shown = sum(line.delta_s for line in fresh) >= SHOWN_SHARE * cost_s
     if not (shown or comparison.rewritten_files) or _moved_otherwise(comparison):
@@ -146,9 +143,8 @@ def _new_lines(comparison: Comparison) -> tuple[LineDelta, ...]:
 
 def _moved_otherwise(comparison: Comparison) -> bool:
     """Whether another cause on the data side accounts for the work."""
-    more = any((blame.factor(comparison.counter(name)) or 1.0) >= WORK_RATIO for name in WORK)
     return bool(
-        more
+        loading.works_more(comparison) > 1.0
         or loading.reads_more(comparison)
         or loading.restarts_workers(comparison)
         or loading.poorer_arguments(comparison)

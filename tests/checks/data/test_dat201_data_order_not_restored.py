@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from ckpt_doctor.checks.data import dat201_data_order_not_restored as rule
 from ckpt_doctor.checks.engine import judge
 from ckpt_doctor.checks.verdict import decide
@@ -12,7 +14,7 @@ from tests.builders import SAVED_AT, control, make_case, resumed
 
 
 def _find(digests: list[str], **changes: Any) -> Found | CannotTell | None:
-    return rule.find(make_case(control(**changes), resumed(digests=digests, **changes)))
+    return rule.find_rest(make_case(control(**changes), resumed(digests=digests, **changes)), ())
 
 
 def test_data_that_begin_anew_are_an_error_at_full_speed() -> None:
@@ -28,7 +30,7 @@ def test_data_that_begin_anew_are_an_error_at_full_speed() -> None:
 
 def test_the_control_s_order_is_no_finding() -> None:
     """Equal data at equal relative steps."""
-    assert rule.find(make_case(control(), resumed())) is None
+    assert rule.find_rest(make_case(control(), resumed()), ()) is None
 
 
 def test_another_shuffle_is_an_error_by_indices_and_a_doubt_by_batches() -> None:
@@ -50,11 +52,27 @@ def test_a_shift_by_one_step_is_a_warning_and_by_four_an_error() -> None:
     assert "4 steps ahead of" in four.summary
 
 
+@pytest.mark.parametrize("told", [True, False])
+def test_larger_batches_have_no_order_to_compare(told: bool) -> None:
+    """Where the loader was given a larger batch size, other data are no second fault; by chance they are."""
+    after = resumed(
+        0.025,
+        digests=[f"x{i}" for i in range(200)],
+        parts={"forward": 0.01, "backward": 0.012},
+        counters={"samples": 128, "elements": 4000},
+        values={"loader.0.batch_size": 128 if told else 32},
+    )
+    findings, unknown = judge(make_case(control(values={"loader.0.batch_size": 32}), after))
+    assert ("DAT201" in [finding.code for finding in findings]) is not told
+    why = [each.why for each in unknown if each.code == "DAT201"]
+    assert [each.startswith("batches of 128 samples are not those of 32") for each in why] == [True] * told
+
+
 def test_without_digests_the_order_is_not_judged() -> None:
     """Unknown is neither restored nor lost."""
-    assert isinstance(rule.find(make_case(control(digests=None), resumed(digests=None))), CannotTell)
+    assert isinstance(rule.find_rest(make_case(control(digests=None), resumed(digests=None)), ()), CannotTell)
 
 
 def test_a_case_without_runs_is_not_its_question() -> None:
     """A checkpoint alone has no order of data."""
-    assert rule.find(Case()) is None
+    assert rule.find_rest(Case(), ()) is None
