@@ -210,7 +210,8 @@ def is_open(comparison: Comparison, verdict: Verdict) -> bool:
     """Whether more pairs of processes may give another answer than these.
 
     They may where only the clock speaks: it reads more than identical code, or it reads too little to tell;
-    or it says slower, but not by far, and no counter or setting says why.
+    it says slower, but by less than one pair of identical code may differ by; or it says slower, but not by
+    far, and no counter or setting says why, as long as it is not known how far pairs differ.
 
     Args:
         comparison: The runs.
@@ -218,13 +219,14 @@ def is_open(comparison: Comparison, verdict: Verdict) -> bool:
     """
     from ckpt_doctor.checks import blame, likeness
 
-    if likeness.differences(comparison) or comparison.arguments or comparison.knows_spread:
+    if likeness.differences(comparison) or comparison.arguments:
         return False
     if blame.too_few_steps(comparison) or blame.observed_too_closely(comparison):
         return False
     if verdict.status is Status.SLOWER:
-        return verdict.cause in UNEXPLAINED and comparison.ratio.low < SURELY_SLOWER_RATIO
-    return verdict.status is Status.INCONCLUSIVE
+        close = comparison.ratio.low < SURELY_SLOWER_RATIO and not comparison.knows_spread
+        return verdict.cause in UNEXPLAINED and close
+    return verdict.status is Status.INCONCLUSIVE or comparison.ratio.low > 1.0
 
 
 def _next_step(comparison: Comparison) -> str:

@@ -50,7 +50,7 @@ from ckpt_doctor.probe.commands import resumed
 from ckpt_doctor.probe.kept import Kept, has_room
 from ckpt_doctor.probe.loads import is_within, other_load
 from ckpt_doctor.probe.outputs import Outputs
-from ckpt_doctor.probe.pairs import MOST_UNASKED, further_pair, is_worth_its_start
+from ckpt_doctor.probe.pairs import further_pair, is_worth_its_start, most_unasked
 from ckpt_doctor.probe.recording import new_folder
 from ckpt_doctor.probe.request import ProbeRequest
 from ckpt_doctor.probe.residency import Residency, evict
@@ -205,7 +205,7 @@ class _Experiment:
             is_open: Says whether one more is wanted; None for as many as were asked for.
             holds: Whether the first pair is to be held meanwhile, and not ended.
         """
-        wanted = MOST_UNASKED if is_open is not None else self._request.pairs or 1
+        wanted = self._request.pairs or most_unasked(self._request.budget_s)
         starts_s = time.time() - self._started_unix_s - self._turns_s
         for arm in self._arms:
             if holds:

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ckpt_doctor.facts.comparison import SPREAD_PAIRS
 from ckpt_doctor.probe.request import ProbeRequest
 
 TURNS_SHARE = 0.5
 """Part of the first pair's turns that a further one takes. Processes differ by more than what the steps of
 half as many turns leave open, so in the same time more pairs tell more than longer ones."""
 
-MOST_UNASKED = SPREAD_PAIRS
-"""Pairs that are measured where their number was not given: as many as their spread takes to be known."""
+UNASKED_EVERY_S = 20.0
+"""Where the number of pairs was not given, there may be one for each so much of the budget: with the usual one
+three, which their spread takes to be known."""
+
+
+def most_unasked(budget_s: float) -> int:
+    """How many pairs there may be where their number was not given.
+
+    Args:
+        budget_s: Seconds that were given to measure.
+    """
+    return max(1, int(budget_s // UNASKED_EVERY_S))
 
 
 def is_worth_its_start(request: ProbeRequest, starts_s: float) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ckpt_doctor.probe.pairs import further_pair, is_worth_its_start
+from ckpt_doctor.probe.pairs import further_pair, is_worth_its_start, most_unasked
 from ckpt_doctor.probe.request import ProbeRequest
 
 REQUEST = ProbeRequest(command=("train",), turns=12, turn_s=0.5, budget_s=60.0, pairs=8)
@@ -34,3 +34,8 @@ def test_a_slow_start_is_not_repeated_unasked() -> None:
     """Two processes that take longer to start than there is to measure are one pair."""
     assert is_worth_its_start(REQUEST, 59.0)
     assert not is_worth_its_start(REQUEST, 61.0)
+
+
+def test_as_many_unasked_as_the_budget_is_worth() -> None:
+    """More time means more pairs, where the answer stays open; the first one is measured in any case."""
+    assert [most_unasked(budget_s) for budget_s in (1.0, 60.0, 119.0, 120.0)] == [1, 3, 5, 6]
