@@ -11,8 +11,8 @@ TURNS_SHARE = 0.5
 half as many turns leave open, so in the same time more pairs tell more than longer ones."""
 
 UNASKED_EVERY_S = 20.0
-"""Where the number of pairs was not given, there may be one for each so much of the budget: with the usual one
-three, which their spread takes to be known."""
+"""Where the number of pairs was not given, there may be one for each so much of the budget: three with the
+usual one, which is what it takes to know their spread."""
 
 
 def most_unasked(budget_s: float) -> int:

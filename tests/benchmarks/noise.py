@@ -11,8 +11,9 @@ Several pairs of processes (``ckpt-doctor probe --pairs``) are judged in groups 
 comparisons. No two pairs of a group have a process in common, so a group is what one probe would have
 measured; of all but its first pair only half of the turns are taken, as by a probe. The lines of "1-3" and
 "1-6" pairs are what a probe does unasked with a budget of 60 and of 120 s: it takes the next pair of a group
-only where the ones before leave the answer open. Groups do have processes in common with each other: the share of them that is called slower is as sure
-as that of a few independent probes, not of as many as there are groups.
+only where the ones before leave the answer open. Groups do have processes in common with each other: the
+share of them that is called slower is as sure as that of a few independent probes, not of as many as there
+are groups.
 """
 
 from __future__ import annotations
@@ -171,7 +172,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=12, help="turns of each process")
     parser.add_argument("--turn", type=float, default=0.7, help="seconds of a turn")
     parser.add_argument("--pairs", type=int, nargs="*", default=[3, 6, 8], help="also judge so many together")
-    parser.add_argument("--budgets", type=float, nargs="*", default=[60.0, 120.0], help="of unasked pairs, in s")
+    parser.add_argument("--budgets", type=float, nargs="*", default=[60.0, 120.0], help="of probes, in s")
     parser.add_argument("--groups", type=int, default=200, help="groups of so many pairs, per line")
     parser.add_argument("--hog", action="store_true", help="one busy process a core beside them")
     parser.add_argument("--write", action="store_true", help="write the outcome into RESULTS.md")

@@ -146,7 +146,7 @@ def test_what_only_the_clock_says_is_measured_again() -> None:
 
 
 def test_a_small_slowdown_is_measured_again() -> None:
-    """4 % that the clock is sure of are less than one pair of identical code may differ by; more pairs tell."""
+    """4 % that the clock is sure of are less than two processes may differ by; more pairs tell."""
     for pairs in (1, 3):
         assert _is_open(control(), resumed(0.0104), pairs)
         assert not _is_open(control(), resumed(0.0096), pairs)
