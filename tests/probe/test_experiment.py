@@ -482,7 +482,7 @@ def test_further_pairs_of_processes(probe: Probe, folder: Path) -> None:
 
 @pytest.mark.parametrize("more", [1, 3])
 def test_pairs_nobody_asked_for(probe: Probe, more: int) -> None:
-    """Where their number is not given, there are more while the answer is open, but with 60 s three at most."""
+    """Where no number is given, there are more while the answer is open, but with 60 s three at most."""
     seen: list[int] = []
 
     def is_open(outcome: ProbeOutcome) -> bool:
