@@ -52,6 +52,9 @@ def read_runs(
         UsageError: The hints are for other evidence, or make no sense.
     """
     one, two = _find(before, hints, progress), _find(after, hints, progress)
+    for path, found in ((before, one), (after, two)):
+        if found is None:
+            _check_may_be_checkpoint(path)
     if two is None:
         if one is None:
             return None
@@ -102,6 +105,30 @@ def _find(path: str, hints: Hints, progress: Progress) -> _Found | None:
         if own:
             return _Found(kind.NAME, lambda kind=kind, own=own: kind.read(Evidence(path, own, hints)))  # type: ignore[misc]
     return None
+
+
+def _check_may_be_checkpoint(path: str) -> None:
+    """Tell that nothing is there, or plain text, which only the user can explain.
+
+    Raises:
+        InputError: It is so.
+    """
+    if is_address(path):
+        return
+    if not os.path.lexists(path):
+        raise InputError(f"{clean(path, 4096)}: there is no such file or folder", hint=TWO_OF_A_KIND)
+    file = trace_file(path, "", untold)
+    if file is not None and _is_plain_text(file.head_text):
+        raise InputError(
+            f"{clean(path, 4096)}: it is text that does not say what it means",
+            hint="a log is read with --log-pattern, a table with --column FIELD=NAME",
+        )
+
+
+def _is_plain_text(head: str) -> bool:
+    """Whether it is text, and not JSON, as some checkpoints are."""
+    printable = all(c.isprintable() or c.isspace() for c in head.replace("\x1b", ""))
+    return printable and "\ufffd" not in head and head.strip()[:1] not in ("", "{", "[")
 
 
 def _alone(path: str, found: _Found) -> InputError:

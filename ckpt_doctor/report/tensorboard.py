@@ -1,7 +1,8 @@
 """The steps of both runs as scalars for TensorBoard: one run of it each, over relative steps.
 
 The files are written by tensorboardX, which needs neither torch nor TensorFlow. Each run goes into a
-folder named after the time at which it was recorded, so that several comparisons may share a folder.
+folder named after the time at which it was recorded, so that several comparisons may share a folder. What a
+run stood still while the other took its turn is no part of its times: they can be laid over each other.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ckpt_doctor.report import series
 
 if TYPE_CHECKING:
     from ckpt_doctor.facts.comparison import Window
@@ -39,10 +42,10 @@ def _write(window: Window, folder: Path) -> None:
     from tensorboardX import SummaryWriter
 
     steps = window.rank.steps
-    began_s = window.run.meta.created_unix_s - window.rank.started_s
+    created_s, running_s = window.run.meta.created_unix_s, series.running_time(window)
     with SummaryWriter(str(folder)) as writer:
         for i in range(window.origin, len(steps)):
-            at = {"global_step": i - window.origin, "walltime": began_s + steps.t_end_s[i]}
+            at = {"global_step": i - window.origin, "walltime": created_s + running_s(steps.t_end_s[i])}
             writer.add_scalar("step_s", steps.step_s(i), **at)
             for part, column in steps.parts.items():
                 writer.add_scalar(f"parts/{part}_s", column[i], **at)

@@ -129,9 +129,14 @@ def _speedscope(path: Path, cause: str) -> None:
 
 
 def _tensorboard(path: Path, cause: str) -> None:
-    for arm in ("before", "after"):
-        (folder,) = path.glob(f"*-{arm}")
-        assert read_runs(str(folder), str(folder)) is not None
+    (before,), (after,) = (path.glob(f"*-{arm}") for arm in ("before", "after"))
+    runs = read_runs(str(before), str(after))
+    assert runs is not None
+    told = json.loads((path.parent / _file("json")).read_text("utf-8"))["verdict"]
+    for run, arm in zip(runs, ("before", "after"), strict=True):
+        steps = run.ranks[0].steps
+        mean_s = (steps.t_end_s[-1] - steps.t_start_s[0]) / sum(steps.strides or (len(steps),))
+        assert mean_s == pytest.approx(told[f"{arm}_step_s"], rel=0.2)
 
 
 CHECKS: dict[str, Callable[[Path, str], None]] = {

@@ -50,10 +50,11 @@ def test_what_is_counted_from_events_is_told_to_be_absent() -> None:
 
 
 def test_neither_is_a_run(tmp_path: Path) -> None:
-    """Checkpoints, folders without evidence, addresses and what is not there are left to others."""
+    """Checkpoints, folders without evidence and addresses are left to others."""
     (tmp_path / "a.pt").write_bytes(b"PK\3\4" + b"\0" * 100)
     (tmp_path / "folder").mkdir()
-    for path in ("a.pt", "folder", "missing"):
+    (tmp_path / "trainer_state.json").write_text('{"global_step": 3}')
+    for path in ("a.pt", "folder", "trainer_state.json"):
         assert read_runs(str(tmp_path / path), str(tmp_path / path)) is None
     assert read_runs("s3://bucket/run", "s3://bucket/run") is None
 
@@ -66,6 +67,22 @@ def test_one_of_them_is_none(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"a\.csv is a table of steps and the other is none") as refused:
             read_runs(*(str(tmp_path / name) for name in pair))
         assert refused.value.hint == runs.TWO_OF_A_KIND
+
+
+def test_nothing_is_there(tmp_path: Path) -> None:
+    """A path that was mistyped is told as such, on either side."""
+    (tmp_path / "a.csv").write_text(TABLE)
+    for pair in (("a.csv", "b.csv"), ("b.csv", "a.csv"), ("b.csv", "b.csv")):
+        with pytest.raises(InputError, match=r"b\.csv: there is no such file or folder"):
+            read_runs(*(str(tmp_path / name) for name in pair))
+
+
+def test_a_log_that_nobody_explained(tmp_path: Path) -> None:
+    """Text that is neither table nor JSON is taken for a log, and the option that reads it is named."""
+    (tmp_path / "a.log").write_text("step 1 took \x1b[1m0.5 s\x1b[0m\n")
+    with pytest.raises(InputError, match="text that does not say") as refused:
+        read_runs(str(tmp_path / "a.log"), str(tmp_path / "a.log"))
+    assert "--log-pattern" in str(refused.value.hint)
 
 
 def test_two_kinds(tmp_path: Path) -> None:
