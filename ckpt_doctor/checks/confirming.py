@@ -190,4 +190,5 @@ def _amount(trial: Trial, recovery: Recovery) -> str:
     if recovery.share.value < NOTHING_SHARE:
         return f"nothing of {of} came back"
     share = units.percent(recovery.share.value)
-    return f"{units.seconds(recovery.recovered_s)} of {of} came back ({share})"
+    back = "all" if recovery.recovered_s > recovery.of_s else units.seconds(recovery.recovered_s)
+    return f"{back} of {of} came back ({share})"

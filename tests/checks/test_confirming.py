@@ -137,6 +137,9 @@ def test_the_words() -> None:
         "confirmed by removal: 7.43 ms of 7.90 ms/step came back (94 %); put back: cache warmed"
     )
     assert outcome(-0.1, -0.2, 0.1).sentence.startswith("not confirmed: nothing of 7.90 ms/step came back;")
+    assert outcome(1.09, 0.9, 1.2).sentence.startswith(
+        "confirmed by removal: all of 7.90 ms/step came back (109 %);"
+    )
     assert "95 % 5.0 % to 55 %" in outcome(0.3, 0.05, 0.55).sentence
     once = judged(replace(TRIAL, is_lasting=False), Recovery(9.0, 10.0, Interval(0.9, 0.8, 1.0)))
     assert "9.00 s of 10.0 s once came back" in once.sentence
