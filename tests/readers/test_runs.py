@@ -53,8 +53,8 @@ def test_neither_is_a_run(tmp_path: Path) -> None:
     """Checkpoints, folders without evidence and addresses are left to others."""
     (tmp_path / "a.pt").write_bytes(b"PK\3\4" + b"\0" * 100)
     (tmp_path / "folder").mkdir()
-    (tmp_path / "trainer_state.json").write_text('{"global_step": 3}')
-    for path in ("a.pt", "folder", "trainer_state.json"):
+    (tmp_path / "config.json").write_text('{"key": 1}')
+    for path in ("a.pt", "folder", "config.json"):
         assert read_runs(str(tmp_path / path), str(tmp_path / path)) is None
     assert read_runs("s3://bucket/run", "s3://bucket/run") is None
 
