@@ -11,7 +11,9 @@ How it is measured
 The collector's own callbacks time each pause in the training thread: that part of the step grew. What made
 it grow: pauses per step rose by ``PAUSES_RATIO`` and ``PAUSES``; or the objects in memory (blocks that
 Python's allocator has in use) by ``OBJECTS_RATIO`` and ``OBJECTS``; or so many fewer of them are frozen.
-Pauses come in bursts, so the median step looks healthy.
+Pauses come in bursts, so the median step looks healthy. Where recompiles are found as well (CMP301) and
+``COMPILING_SHARE`` of the pauses' time lies in steps that compile, what is collected is the compiler's: then
+this is a warning beside it.
 
 How to fix it
 -------------
@@ -27,12 +29,17 @@ are counted too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ckpt_doctor import units
 from ckpt_doctor.checks import blame, memory
 from ckpt_doctor.facts.comparison import Comparison
-from ckpt_doctor.facts.report import CannotTell, Case, Evidence, Found, Severity, Side
+from ckpt_doctor.facts.report import CannotTell, Case, Evidence, Finding, Found, Severity, Side
 
 PARTS = ("gc",)
+RECOMPILES = "CMP301"
+COMPILING_SHARE = 0.8
+"""Pauses that take this part of their time in steps that compile come with the compilations."""
 PAUSES_RATIO = 1.5
 """Growth of pauses per step that counts ..."""
 PAUSES = 0.01
@@ -46,8 +53,8 @@ LINE_SHARE = 0.5
 SETTINGS = ("enabled", "threshold")
 
 
-def find(case: Case) -> Found | CannotTell | None:
-    """Judge the pauses and what they go through."""
+def find_rest(case: Case, findings: Sequence[Finding]) -> Found | CannotTell | None:
+    """Judge the pauses and what they go through, and whether recompiles bring them."""
     comparison = case.comparison
     if comparison is None:
         return None
@@ -58,12 +65,17 @@ def find(case: Case) -> Found | CannotTell | None:
     cost_s = blame.growth_s(comparison, PARTS)
     oftener = _pauses_oftener(comparison)
     more = _objects_more(comparison) or _thawed(comparison)
-    lines = blame.grown_lines(comparison, LINE_SHARE * cost_s)[:1]
+    follows = _follows_recompiles(comparison, findings)
+    lines = () if follows else blame.grown_lines(comparison, LINE_SHARE * cost_s)[:1]
+    cause = f", in the steps that compile: they come with the recompiles ({RECOMPILES})" if follows else ""
     return Found(
-        severity=Severity.ERROR,
+        severity=Severity.WARNING if follows else Severity.ERROR,
         side=Side.COMPUTE,
-        summary=f"Garbage collections take {units.per_step(cost_s)} more than before{_why(comparison)}.",
-        remedy=_remedy(oftener=oftener),
+        summary=f"Garbage collections take {units.per_step(cost_s)} more than before"
+        f"{_why(comparison)}{cause}.",
+        remedy=f"Nothing of its own: it goes with the recompiles ({RECOMPILES})."
+        if follows
+        else _remedy(oftener=oftener),
         evidence=(
             *blame.part_evidence(comparison, PARTS),
             *blame.counter_evidence(comparison.counter("gc_pauses"), "agent"),
@@ -77,6 +89,17 @@ def find(case: Case) -> Found | CannotTell | None:
         shape=blame.lasting_shape(comparison),
         location=blame.location_of(lines),
     )
+
+
+def _follows_recompiles(comparison: Comparison, findings: Sequence[Finding]) -> bool:
+    """Whether recompiles cost time, and the pauses of the resumed run lie in the steps that compile."""
+    if not any(finding.code == RECOMPILES and blame.explains(finding) for finding in findings):
+        return False
+    window = comparison.after
+    parts = window.rank.steps.parts
+    rows = list(zip(parts["gc"], parts["compile"], strict=True))[window.first : window.last]
+    in_compiling_s = sum(gc_s for gc_s, compile_s in rows if compile_s > 0)
+    return in_compiling_s >= COMPILING_SHARE * sum(gc_s for gc_s, _ in rows)
 
 
 def _pauses_oftener(comparison: Comparison) -> bool:

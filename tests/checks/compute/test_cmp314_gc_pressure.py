@@ -8,8 +8,8 @@ import pytest
 
 from ckpt_doctor.checks.engine import judge
 from ckpt_doctor.checks.verdict import decide
-from ckpt_doctor.facts.report import Confidence, Location, Side
-from tests.builders import COUNTERS, PARTS, VALUES, control, make_case, make_run, noisy, one, resumed
+from ckpt_doctor.facts.report import Confidence, Location, Severity, Side
+from tests.builders import COUNTERS, PARTS, VALUES, control, event, make_case, make_run, noisy, one, resumed
 
 OBJECTS = "memory.python_blocks"
 NONE: dict[str, Any] = {"parts": {"gc": 0.0}, "counters": {"gc_pauses": 0}, "values": {OBJECTS: 200_000}}
@@ -36,6 +36,30 @@ def test_a_collection_in_every_tenth_step_is_told_with_its_line() -> None:
     found = one(findings, "CMP314")
     assert (found.confidence, found.location) == (Confidence.CONFIRMED, Location("t.py", 9))
     assert "gc.collect()" in found.remedy
+
+
+@pytest.mark.parametrize("compiles_with_it", [True, False])
+def test_pauses_of_the_compiler_come_with_its_recompiles(compiles_with_it: bool) -> None:
+    """Pauses in the steps that compile are no second error; pauses in other steps are one."""
+    compiling = [0.05 if i % 10 == (0 if compiles_with_it else 5) else 0.0 for i in range(200)]
+    again = [event("compile", i, 0.05, reason="0/0: self.k == 1") for i in range(200) if compiling[i]]
+    times = [sum(each) for each in zip(noisy(0.01, 200, seed=2), EVERY_TENTH, compiling, strict=True)]
+    after = make_run(
+        times,
+        arm="after",
+        parts={**PARTS, "gc": EVERY_TENTH, "compile": compiling},
+        counters={**COUNTERS, "gc_pauses": 0.1},
+        values={**VALUES, OBJECTS: 200_000},
+        events=again,
+        turn_steps=20,
+    )
+    before = control(**{**NONE, "parts": {**NONE["parts"], "compile": 0.0}})
+    findings, _ = judge(make_case(before, after))
+    found = one(findings, "CMP314")
+    assert found.severity is (Severity.WARNING if compiles_with_it else Severity.ERROR)
+    assert ("CMP301" in found.remedy) is compiles_with_it
+    assert one(findings, "CMP301").severity is Severity.ERROR
+    assert "CMP319" not in [finding.code for finding in findings]
 
 
 def test_as_many_pauses_over_more_objects_are_longer() -> None:
