@@ -12,6 +12,7 @@ both, and the rest of ``ResumableState``, to every checkpoint that the Trainer w
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
@@ -19,6 +20,9 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from ckpt_doctor.resume.captured import MARK
 from ckpt_doctor.resume.manager import ResumeManager
 from ckpt_doctor.resume.report import ResumeReport
+
+_FALSE_ALARM = "You're resuming from a checkpoint that ended before the epoch ended"
+"""How Lightning begins to warn of a loader without a state of its own; here its sampler has one."""
 
 
 class ResumeCallback(Callback):
@@ -47,6 +51,8 @@ class ResumeCallback(Callback):
         """Put the state back before the Trainer asks the loader for its first batch."""
         if MARK in checkpoint:
             self.report = self.manager.restore(checkpoint[MARK])
+            if self.manager.state.loader is not None:
+                warnings.filterwarnings("ignore", _FALSE_ALARM)
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """The Trainer has begun to iterate the loader."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -84,3 +85,12 @@ def test_inspect_reads_it(tmp_path: Path) -> None:
         StateKind.SAMPLER_RNG, StateKind.DATALOADER_POSITION, StateKind.TORCH_RNG, StateKind.NUMPY_RNG,
         StateKind.PYTHON_RNG, StateKind.CUDA_RNG,
     }  # fmt: skip
+
+
+def test_no_false_alarm(tmp_path: Path) -> None:
+    """Lightning does not warn that the loader could not be resumed: its place comes back."""
+    fit(tmp_path / "whole", 0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit(tmp_path / "resumed", 0, tmp_path / "whole" / f"{BATCHES + 2}.ckpt")
+    assert not [each for each in caught if "resuming" in str(each.message)]
