@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+import pytest
 
 from ckpt_doctor.resume.atomic import publish, take_away
 
@@ -30,3 +33,26 @@ def test_what_is_taken_away_is_gone(tmp_path: Path) -> None:
     take_away(tmp_path / "step-1")
     take_away(tmp_path / "step-1")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_all_is_on_the_disk_before_it_gets_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files and folders are written through to the disk, then comes the name, and then the name too."""
+    done: list[tuple[str, str]] = []
+    fsync, rename = os.fsync, Path.rename
+
+    def note_sync(descriptor: int) -> None:
+        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        done.append(("sync", str(path.relative_to(tmp_path))))
+        fsync(descriptor)
+
+    def note_rename(path: Path, target: Path) -> Path:
+        done.append(("rename", target.name))
+        return rename(path, target)
+
+    monkeypatch.setattr(os, "fsync", note_sync)
+    monkeypatch.setattr(Path, "rename", note_rename)
+    publish(filled(tmp_path / "step-1.tmp", "new"), tmp_path / "step-1")
+    *before, named, after = done
+    inside = ("step-1.tmp", "step-1.tmp/inner", "step-1.tmp/inner/file")
+    assert sorted(before) == [("sync", name) for name in inside]
+    assert (named, after) == (("rename", "step-1"), ("sync", "."))
