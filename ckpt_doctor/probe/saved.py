@@ -6,6 +6,7 @@ import glob
 import json
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,6 +98,17 @@ def newest(pattern: str, since_unix_s: float) -> Path | None:
     matches = [Path(match) for match in glob.glob(os.path.expanduser(pattern), recursive=True)]
     fresh = [path for path in matches if _changed_since(path, since_unix_s)]
     return max(fresh, key=lambda path: path.stat().st_mtime, default=None)
+
+
+def state_on_disk(path: Path) -> tuple[int, int]:
+    """Bytes of a file, or of all files of a folder, and when the last of them changed, in ns since 1970."""
+    size_bytes = changed_ns = 0
+    for file in path.rglob("*") if path.is_dir() else [path]:
+        with suppress(OSError):
+            status = file.stat()
+            size_bytes += status.st_size
+            changed_ns = max(changed_ns, status.st_mtime_ns)
+    return size_bytes, changed_ns
 
 
 def _where_now(path: str, moves: Sequence[Sequence[str]]) -> Path:

@@ -9,8 +9,11 @@ from pathlib import Path
 from ckpt_doctor.errors import ScriptError
 from ckpt_doctor.probe.arm import Arm
 from ckpt_doctor.probe.request import ProbeRequest
-from ckpt_doctor.probe.saved import checkpoint_of, newest, saves, step_at
+from ckpt_doctor.probe.saved import checkpoint_of, newest, saves, state_on_disk, step_at
 from ckpt_doctor.probe.turns import Progress
+
+UNCHANGED_S = 0.5
+"""A file that matches ``--checkpoint-path`` is whole once it has not changed for so long."""
 
 
 class Waits:
@@ -82,6 +85,7 @@ class Waits:
             if match is not None:
                 arm.stop_holding_on_save()
                 arm.hold_soon(timeout_s)
+                arm.wait_until(_Unchanged(match), timeout_s)
                 step = step_at(arm.folder.glob("rank*.jsonl"), match.stat().st_mtime)
                 return match.absolute(), arm.steps() if step is None else step
             every = saves(arm.folder.glob("rank*.jsonl"))
@@ -130,3 +134,18 @@ class Waits:
         return ScriptError(
             f"{what} ({arm.steps()} steps)", hint=f"{hint}; or wait longer with --save-timeout"
         )
+
+
+class _Unchanged:
+    """Whether what was saved has not changed for a while: a thread may write it while the run is held."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: object = None
+        self._since_s = 0.0
+
+    def __call__(self) -> bool:
+        found = state_on_disk(self._path), time.monotonic()
+        if found[0] != self._seen:
+            self._seen, self._since_s = found
+        return found[1] - self._since_s >= UNCHANGED_S

@@ -43,8 +43,8 @@ half = len(times) // 2
 print((times[-1] - times[half]) / (len(times) - 1 - half))
 """
 
-LENGTHS = ((64, 4000), (6000, 1500), (60000, 200))
-"""Width of the model and steps of a run: about 0.5, 5 and 50 ms a step on the machine it was made on."""
+LENGTHS = ((64, 4000), (6000, 1500), (20000, 600), (60000, 200))
+"""Width of the model and steps of a run: about 0.4, 1.5, 5 and 20 ms a step on the machine it was made on."""
 
 
 @dataclass(frozen=True)

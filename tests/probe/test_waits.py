@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.errors import ScriptError
@@ -30,6 +31,9 @@ for step in range(int(sys.argv[1])):
         from torch.distributed.checkpoint import async_save
         state = {"model": model.state_dict(), "pad": torch.zeros(1 << 25)}
         async_save(state, checkpoint_id="5", no_dist=True)
+    if step == 5 and sys.argv[2] == "thread":
+        import threading
+        threading.Thread(target=torch.save, args=({"pad": torch.zeros(1 << 27)}, "5.pt")).start()
 raise SystemExit(int(sys.argv[3]))
 """
 Start = Callable[..., Arm]
@@ -78,6 +82,16 @@ def test_a_save_in_the_background(start: Start, tmp_path: Path) -> None:
     assert patient.for_save(arm, 0.0) == (tmp_path / "5", 6)
     assert (tmp_path / "5" / ".metadata").exists()
     assert arm.steps() == 7
+
+
+def test_a_save_in_a_thread_of_the_script(start: Start, tmp_path: Path) -> None:
+    """What ``--checkpoint-path`` names is waited for until it is whole."""
+    arm = start(10**6, "thread")
+    patient = waits(save_timeout_s=60.0, checkpoint_path="*.pt")
+    patient.for_first_step(arm)
+    path, _ = patient.for_save(arm, 0.0)
+    assert path == tmp_path / "5.pt"
+    assert set(torch.load(path, mmap=True)) == {"pad"}
 
 
 def test_so_many_steps(start: Start) -> None:
