@@ -78,7 +78,7 @@ def compare(
         ),
     ] = None,
 ) -> None:
-    """Name the cause of the difference between two runs, or two checkpoints.
+    """Name the cause of a difference between two runs or checkpoints.
 
     Runs are the folders that `record` and `probe` write, or what people have without them: traces of
     torch.profiler, TensorBoard folders (also those within an output folder of the Hugging Face Trainer or of

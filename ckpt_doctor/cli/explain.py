@@ -9,6 +9,7 @@ import typer
 from ckpt_doctor.checks.engine import Rule, catalogue
 from ckpt_doctor.cli.output import terminal_width, wants_colour, write_out
 from ckpt_doctor.errors import UsageError
+from ckpt_doctor.report.wording.pages import page
 
 if TYPE_CHECKING:
     from ckpt_doctor.report.terminal.screen import Screen
@@ -18,6 +19,9 @@ Examples:
   ckpt-doctor explain DAT203
   ckpt-doctor explain --list
 """
+
+_HEADINGS = ("#", "##")
+"""How the title and the other headings of a page begin."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -67,20 +71,22 @@ def _summary(rule: Rule) -> str:
 
 
 def _page(screen: Screen, rule: Rule) -> None:
-    screen.line((f"{rule.code} {rule.name}", "bold"))
-    screen.blank()
-    for block in rule.doc.replace("``", "`").split("\n\n"):
-        _block(screen, block.strip("\n"))
+    """Write a rule's page as it is shipped: a title, then paragraphs under their headings."""
+    text = page(rule.code)
+    assert text is not None, "a rule without its page: `make docs` writes it"
+    for block in text.strip().split("\n\n"):
+        _block(screen, block)
 
 
 def _block(screen: Screen, block: str) -> None:
-    """Write one paragraph, list or headed section of a docstring."""
-    lines = block.split("\n")
-    if len(lines) > 1 and set(lines[1]) == {"-"}:
-        screen.line((lines[0], "bold"))
-        lines = lines[2:]
-    if not any(lines):
+    """Write one heading, paragraph or list."""
+    mark, _, words = block.partition(" ")
+    if mark in _HEADINGS:
+        screen.line((words, "bold"))
+        if mark == _HEADINGS[0]:
+            screen.blank()
         return
+    lines = block.split("\n")
     if any(line.startswith((" ", "- ", "* ")) for line in lines):
         for line in lines:
             screen.line(line.strip(), indent=2 + len(line) - len(line.lstrip()))
