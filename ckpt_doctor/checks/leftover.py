@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ckpt_doctor.checks import blame
-from ckpt_doctor.facts.comparison import Comparison, LineDelta
+from ckpt_doctor.facts.comparison import Comparison, LineDelta, Window
 from ckpt_doctor.facts.report import Finding, Side
+from ckpt_doctor.facts.run import SourceLine
 
 LINE_SHARE = 0.1
-"""The user's lines are named from this part of what is unexplained on."""
+"""The user's lines, and parts of the step, are named from this part of what is unexplained on."""
 LINES = 3
 """So many lines are named."""
 WAITING_CPU_SHARE = 0.25
@@ -19,6 +21,8 @@ WORK_SHARE = 0.5
 EXPOSED = "exposed_data_wait_s"
 HOST_PARTS = ("forward", "rest")
 """Parts in which the host may do anything, also wait."""
+MODULE_CALL = "_call_impl"
+"""The function that every call of a module goes through."""
 WORK_PARTS = ("forward", "backward", "rest")
 """Parts that a larger batch makes longer."""
 
@@ -47,8 +51,9 @@ def compute_s(comparison: Comparison, findings: Sequence[Finding]) -> float:
 def compute_side(comparison: Comparison, left_s: float) -> Side:
     """The compute side, where process or device are known to work longer on the same work.
 
-    Evidence that is no recording may tell only that steps take longer, or that the host spends more time
-    outside of all operators: then the side is not established.
+    The rest of the step may hold anything that the script does: it counts where the stacks show calls of
+    modules to have grown there. Evidence that is no recording may tell only that steps take longer, or that
+    the host spends more time outside of all operators. Else the side is not established.
     """
     grown = {part.part: part.delta.value for part in comparison.budget if part.part != "data_wait"}
     if not grown or "parts" in comparison.not_measured:
@@ -60,8 +65,14 @@ def compute_side(comparison: Comparison, left_s: float) -> Side:
     elif most in HOST_PARTS and blame.cpu_growth_s(comparison) is None:
         works = _grew(comparison, "operator_s", sum(max(0.0, grown.get(part, 0.0)) for part in HOST_PARTS))
     else:
-        works = True
+        works = most != "rest" or _modules_growth_s(comparison) >= WORK_SHARE * left_s
     return Side.COMPUTE if works and same_work else Side.NOT_ESTABLISHED
+
+
+def parts(comparison: Comparison, left_s: float) -> tuple[str, ...]:
+    """The parts of the step outside the data wait that grew by a part of what is unexplained."""
+    known = (part for part in comparison.budget if part.part != "data_wait")
+    return tuple(part.part for part in known if part.delta.value >= LINE_SHARE * left_s)
 
 
 def lines(comparison: Comparison, left_s: float) -> tuple[LineDelta, ...]:
@@ -82,6 +93,24 @@ def _grew(comparison: Comparison, name: str, seconds: float) -> bool:
     """Whether a counter of seconds grew by a good part of some growth; not where it is unknown."""
     counter = comparison.counter(name)
     return counter is not None and counter.delta is not None and counter.delta >= WORK_SHARE * seconds
+
+
+def _modules_growth_s(comparison: Comparison) -> float:
+    """Seconds per step that calls of modules take longer, as the stacks show; 0 where they do not tell."""
+    before, after = (_modules_s(window) for window in (comparison.before, comparison.after))
+    return 0.0 if before is None or after is None else after - before
+
+
+def _modules_s(window: Window) -> float | None:
+    profile = next((p for p in window.run.stacks if p.rank == window.rank.rank), None)
+    if profile is None or not profile.stacks or profile.sampled_s <= 0:
+        return None
+    inside = (s for stack, s in profile.stacks.items() if any(_is_module_call(frame) for frame in stack))
+    return math.fsum(inside) / profile.sampled_s * window.step_s
+
+
+def _is_module_call(frame: SourceLine) -> bool:
+    return frame.function.rpartition(".")[2] == MODULE_CALL
 
 
 def _waiting_s(comparison: Comparison) -> float:

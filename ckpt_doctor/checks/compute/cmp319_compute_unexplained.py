@@ -8,7 +8,10 @@ is not established. The user's lines that grew point to it.
 How it is measured
 ------------------
 What the other rules leave of the slowdown and does not lie on the data side: at least
-``blame.UNEXPLAINED_SHARE`` of it, and a slowdown above the effect floor by itself.
+``blame.UNEXPLAINED_SHARE`` of it, and a slowdown above the effect floor by itself. The side is compute where
+forward, backward, the optimizer or another named part of the step grew most. Where that is the rest of the
+step, the side is not established: the script can do anything there. Only stacks that show calls of modules
+to have grown establish it.
 
 How to fix it
 -------------
@@ -31,7 +34,6 @@ from ckpt_doctor import units
 from ckpt_doctor.checks import blame, leftover
 from ckpt_doctor.facts.comparison import Comparison
 from ckpt_doctor.facts.report import Case, Confidence, Evidence, Finding, Found, Severity
-from ckpt_doctor.facts.run import PARTS
 
 NEEDS = ()
 """The clock is enough to say that something is slower."""
@@ -53,7 +55,11 @@ def find_rest(case: Case, findings: Sequence[Finding]) -> Found | None:
         side=leftover.compute_side(comparison, left_s),
         summary=f"Each step takes {units.seconds(left_s)} longer{where}; the cause is not established.",
         remedy=leftover.advice(lines, "what the script does after a resume that it did not do before"),
-        evidence=_evidence(comparison) + blame.line_evidence(lines),
+        evidence=(
+            *blame.part_evidence(comparison, leftover.parts(comparison, left_s)),
+            *_cpu_evidence(comparison),
+            *blame.line_evidence(lines),
+        ),
         confidence=Confidence.SUSPECTED,
         share_ratio=blame.share_ratio(comparison, left_s),
         delta_s=left_s,
@@ -75,11 +81,8 @@ def _where(comparison: Comparison) -> str:
     )
 
 
-def _evidence(comparison: Comparison) -> tuple[Evidence, ...]:
+def _cpu_evidence(comparison: Comparison) -> tuple[Evidence, ...]:
     spent_s = blame.cpu_growth_s(comparison)
-    cpu = (
-        ()
-        if spent_s is None
-        else (Evidence("CPU time of the process grew by", spent_s, "s/step", "getrusage"),)
-    )
-    return blame.part_evidence(comparison, (p for p in PARTS if p != "data_wait")) + cpu
+    if spent_s is None:
+        return ()
+    return (Evidence("CPU time of the process grew by", spent_s, "s/step", "getrusage"),)
