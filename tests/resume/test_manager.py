@@ -345,6 +345,23 @@ def test_capture_and_restore(tmp_path: Path) -> None:
     assert again["rank_0"]["samples_done"] == captured["rank_0"]["samples_done"] == 8
 
 
+def test_settings_come_back_with_the_rest(tmp_path: Path) -> None:
+    """A run goes on with the backend flags of the save, and says which it has put back."""
+    before = torch.get_float32_matmul_precision()
+    try:
+        torch.set_float32_matmul_precision("high")
+        take_steps(small(tmp_path), 1)
+        torch.set_float32_matmul_precision("highest")
+        report = small(tmp_path).load()
+        assert torch.get_float32_matmul_precision() == "high"
+    finally:
+        torch.set_float32_matmul_precision(before)
+    assert report is not None
+    part = report.ranks[0].of("flags")
+    assert part is not None
+    assert "float32_matmul_precision was highest and is high again" in part.notes
+
+
 def test_the_report_tells_what_is_missing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Parts that only one side has are told of, in the report and in the log."""
     take_steps(small(tmp_path), 1)
