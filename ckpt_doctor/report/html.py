@@ -36,8 +36,8 @@ def render(report: Report) -> str:
     from markupsafe import Markup
 
     def only_text(value: Any) -> Any:
-        """What no one vouches for cannot hold control characters either."""
-        return harmless(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+        """What no one vouches for cannot hold control characters either; an arrow is one character."""
+        return _worded(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_read),
@@ -66,11 +66,15 @@ def render(report: Report) -> str:
     )
 
 
+def _worded(text: str) -> str:
+    return harmless(text).replace(" -> ", " → ")
+
+
 def _breakable(value: Any) -> Any:
     """A path, a name or a value that may go on in the next line where a reader would break it."""
     from markupsafe import Markup, escape
 
-    words = _BREAKS.split(harmless(str(value)))
+    words = _BREAKS.split(_worded(str(value)))
     return Markup("<wbr>").join(escape(word) for word in words)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -91,6 +92,22 @@ def test_every_section_can_be_reached() -> None:
     assert anchors == re.findall(r'<section id="([a-z0-9-]+)">', text)
     assert {"budget", "findings", "checklist", "measured"} < set(anchors)
     assert "<nav>" not in render(inspect_report())
+
+
+def test_only_what_is_drawn_is_explained() -> None:
+    """Steps without turns and without a save have no marks of them, and no words about them."""
+    whole = measured_report()
+    assert "A turn is a time" in Page(render(whole)).text
+    assert whole.comparison is not None
+    run = whole.comparison.after.run
+    trace = replace(run, turns=(), meta=replace(run.meta, kind="Kineto trace", command=(), host=""))
+    after = replace(whole.comparison.after, run=trace)
+    page = Page(
+        render(replace(whole, comparison=replace(whole.comparison, after=after), context={"after": "b"}))
+    )
+    assert "A turn is a time" not in page.text
+    assert "save, resume" not in page.text
+    assert "after: b\n" in page.text
 
 
 def test_nothing_is_fetched() -> None:

@@ -87,3 +87,16 @@ def test_what_ran() -> None:
     module = replace(run, meta=replace(run.meta, command=("python", "-m", "package.train")))
     assert wording.what_ran(module) == "python -m package.train"
     assert wording.what_ran(replace(run, meta=replace(run.meta, command=()))) == "runs/probe/after"
+
+
+def test_not_measured() -> None:
+    """What lacks for one reason is told once, without the units of its name."""
+    lacking = {"run_queue_s": "not here", "sample_order": "not here", "cuda_events": "no device"}
+    told = wording.not_measured(comparison(not_measured=lacking))
+    assert told == {"not here": ("run queue", "sample order"), "no device": ("cuda events",)}
+
+
+@pytest.mark.parametrize("path", ["runs/x/last.pt", "last.pt", "s3://bucket/last.pt", "/runs/last.pt/"])
+def test_file_name(path: str) -> None:
+    """A path is called by its last part."""
+    assert wording.file_name(path) == "last.pt"

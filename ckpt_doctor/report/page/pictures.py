@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ckpt_doctor import units
+from ckpt_doctor.facts.recording import RECORDING
 from ckpt_doctor.report import series, wording
 from ckpt_doctor.report.terminal.harmless import harmless
 
@@ -34,14 +35,23 @@ class Key(NamedTuple):
     colour: str
     form: str = "area"
     """``area``, ``line`` from the bottom to the top, or ``tick`` at the bottom."""
+    meaning: str = ""
+    """A sentence for those who do not know the word."""
 
 
 _ARMS = (Key("before", "var(--before)"), Key("after", "var(--after)"))
-_MARKS = (
-    Key("warm-up", "var(--shade)"),
-    Key("turns", "var(--mark)", "tick"),
-    Key("save, resume", "var(--mark)", "line"),
+_Line = Sequence[tuple[float, float] | None]
+"""Points that are joined, with None where the line is broken."""
+
+_WARM_UP = Key("warm-up", "var(--shade)", meaning="Steps within the warm-up are not compared.")
+_TURNS = Key(
+    "turns",
+    "var(--mark)",
+    "tick",
+    "A turn is a time in which one run goes on while the other stands still; the marks are where the "
+    "resumed run's turns begin.",
 )
+_SAVE = Key("save, resume", "var(--mark)", "line")
 _PARTS = {name: f"var(--part-{number})" for number, name in enumerate(wording.START_PARTS, 1)}
 
 
@@ -102,18 +112,17 @@ def steps(comparison: Comparison) -> Picture:
     shown = [_shown_steps(window) for window in windows]
     compared = [*series.compared_times_s(windows[0]), *series.compared_times_s(windows[1])]
     top = _HEADROOM * series.usual_top(compared)
-    legend = (*_MARKS, *_ARMS)
-    warm_up = float(max(window.first - window.origin for window in windows))
+    marks = _marks(windows, top)
+    legend = (*marks, *_ARMS)
 
     def draw(size: _Size) -> Graph:
         chart = _lines(size, legend, units.seconds)
-        chart.x_title = "steps since the save or the resume"
+        chart.x_title = "steps since the save or the resume" if _SAVE in marks else "steps"
         chart.range = (0.0, top)
-        chart.add("warm-up", _box(0.0, warm_up, top), fill=True)
-        chart.add("turns", _ticks(series.turn_starts(windows[1]), top / 25))
-        chart.add("save, resume", [(0.0, 0.0), (0.0, top)])
-        for name, points in zip(("before", "after"), shown, strict=True):
-            chart.add(name, [(at, min(step_s, top)) for at, step_s in points])
+        for key, points in marks.items():
+            chart.add(key.name, points, fill=key.form == "area")
+        for key, times in zip(_ARMS, shown, strict=True):
+            chart.add(key.name, [(at, min(step_s, top)) for at, step_s in times])
         return chart
 
     return _picture(
@@ -162,11 +171,25 @@ def _shown_steps(window: Window) -> series.Points:
     return series.thinned([point for point in points if point[0] >= earliest], _STEPS_SHOWN)
 
 
-def _box(left: float, right: float, top: float) -> list[tuple[float, float]]:
+def _marks(windows: tuple[Window, Window], top: float) -> Mapping[Key, _Line]:
+    """What is marked beside the step times, as far as these runs have it."""
+    warm_up = float(max(window.first - window.origin for window in windows))
+    turns = series.turn_starts(windows[1])
+    marks: dict[Key, _Line] = {}
+    if warm_up:
+        marks[_WARM_UP] = _box(0.0, warm_up, top)
+    if turns:
+        marks[_TURNS] = _ticks(turns, top / 25)
+    if windows[1].run.meta.kind == RECORDING:
+        marks[_SAVE] = [(0.0, 0.0), (0.0, top)]
+    return marks
+
+
+def _box(left: float, right: float, top: float) -> _Line:
     return [(left, 0.0), (left, top), (right, top), (right, 0.0)]
 
 
-def _ticks(places: Sequence[int], height: float) -> list[tuple[float, float] | None]:
+def _ticks(places: Sequence[int], height: float) -> _Line:
     ticks: list[tuple[float, float] | None] = []
     for place in places:
         ticks += [(place, 0.0), (place, height), None]

@@ -202,6 +202,19 @@ def what_ran(run: RunRecord) -> str:
     return " ".join((PurePath(words[script]).name, *words[script + 1 :]))
 
 
+def file_name(path: str) -> str:
+    """The last part of a path or an address."""
+    return path.rstrip("/").rpartition("/")[2] or path
+
+
+def not_measured(comparison: Comparison) -> Mapping[str, tuple[str, ...]]:
+    """Why signals are missing, each reason with their names in words."""
+    names: dict[str, tuple[str, ...]] = {}
+    for name, why in comparison.not_measured.items():
+        names[why] = (*names.get(why, ()), name.removesuffix("_s").replace("_", " "))
+    return names
+
+
 def reasons(items: Iterable[NotEvaluated]) -> Mapping[str, tuple[str, ...]]:
     """Why rules could not be judged, each reason with their codes."""
     codes: dict[str, tuple[str, ...]] = {}
