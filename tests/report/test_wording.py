@@ -90,10 +90,10 @@ def test_what_ran() -> None:
 
 
 def test_not_measured() -> None:
-    """What lacks for one reason is told once, without the units of its name."""
+    """What lacks for one reason is told once, in words."""
     lacking = {"run_queue_s": "not here", "sample_order": "not here", "cuda_events": "no device"}
     told = wording.not_measured(comparison(not_measured=lacking))
-    assert told == {"not here": ("run queue", "sample order"), "no device": ("cuda events",)}
+    assert told == {"not here": ("run queue time", "sample order"), "no device": ("cuda events",)}
 
 
 @pytest.mark.parametrize("path", ["runs/x/last.pt", "last.pt", "s3://bucket/last.pt", "/runs/last.pt/"])

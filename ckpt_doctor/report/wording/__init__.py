@@ -211,7 +211,8 @@ def not_measured(comparison: Comparison) -> Mapping[str, tuple[str, ...]]:
     """Why signals are missing, each reason with their names in words."""
     names: dict[str, tuple[str, ...]] = {}
     for name, why in comparison.not_measured.items():
-        names[why] = (*names.get(why, ()), name.removesuffix("_s").replace("_", " "))
+        told = f"{name.removesuffix('_s')} time" if name.endswith("_s") else name
+        names[why] = (*names.get(why, ()), told.replace("_", " "))
     return names
 
 
