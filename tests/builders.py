@@ -208,6 +208,7 @@ RESUMED_STEPS = 200
 def control(mean_s: float = 0.01, *, count: int = CONTROL_STEPS, seed: int = 1, **changes: Any) -> RunRecord:
     """The ordinary control: 10 ms steps in turns of 20, saved at step 60; ``changes`` as in ``make_run``."""
     settings = _settings([str(i) for i in range(count)], changes)
+    settings["events"] = (event("save", SAVED_AT, 0.01), *settings.get("events", ()))
     return make_run(noisy(mean_s, count, seed=seed), arm="before", origin=SAVED_AT, **settings)
 
 

@@ -84,6 +84,7 @@ class Agent:
         self._next_fingerprint = FIRST_FINGERPRINT_STEP
         self._saved = False
         self._writing: list[Future[object]] = []
+        self._aside: list[object] = []
         self._hook_times: list[float] = []
 
     def restart(self) -> None:
@@ -155,6 +156,14 @@ class Agent:
             for act in self._after_save:
                 act()
 
+    def saved_aside(self, step: int, duration_s: float, **fields: object) -> None:
+        """Record a save by another thread; the journal belongs to the thread that trains."""
+        self._aside.append(["e", "save", perf_counter(), step, duration_s, fields])
+
+    def running_step(self) -> int:
+        """The step of this process that is under way, counted from 0."""
+        return self._step
+
     def still_writing(self, written: Future[object]) -> None:
         """Record that the save goes on in the background."""
         self._writing.append(written)
@@ -204,6 +213,8 @@ class Agent:
         if output is None:
             return
         totals = self._clock.take(now)
+        if self._aside:
+            self._take_in_saves()
         self._read_counters()
         digests = " ".join(self._digests)
         output.journal.add(StepLine(self._step, self._step_start_s, now, totals, self._counters, digests))
@@ -217,6 +228,12 @@ class Agent:
             self._hook_times.append(start - now + totals[OBSERVER])
         self._step_start_s = self._wait_if_held(output, start)
         self._clock.start(self._step_start_s)
+
+    def _take_in_saves(self) -> None:
+        """Write down what other threads have saved since the last step."""
+        while self._aside:
+            self._add(self._aside.pop(0))
+        self._saved = True
 
     def _read_counters(self) -> None:
         answers = [(read, read()) for read in self._readers]

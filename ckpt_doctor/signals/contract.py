@@ -63,6 +63,12 @@ class Recorder(Protocol):
     def checkpoint_touched(self, signal: str, duration_s: float, **fields: object) -> None:
         """Record a checkpoint ``save`` or ``load`` at once: a probe waits for them."""
 
+    def saved_aside(self, step: int, duration_s: float, **fields: object) -> None:
+        """Record a checkpoint save that another thread has done, begun in ``step``."""
+
+    def running_step(self) -> int:
+        """The step of this process that is under way, counted from 0."""
+
     def still_writing(self, written: Future[object]) -> None:
         """Record that the save goes on in the background: a probe holds nobody before it is done."""
 

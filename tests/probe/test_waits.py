@@ -84,13 +84,15 @@ def test_a_save_in_the_background(start: Start, tmp_path: Path) -> None:
     assert arm.steps() == 7
 
 
-def test_a_save_in_a_thread_of_the_script(start: Start, tmp_path: Path) -> None:
-    """What ``--checkpoint-path`` names is waited for until it is whole."""
-    arm = start(10**6, "thread")
-    patient = waits(save_timeout_s=60.0, checkpoint_path="*.pt")
+@pytest.mark.parametrize("pattern", [None, "*.pt"])
+def test_a_save_in_a_thread_of_the_script(start: Start, tmp_path: Path, pattern: str | None) -> None:
+    """It is waited for until it is whole."""
+    arm = start(10**6, "thread", hold_on_save=pattern is None)
+    patient = waits(save_timeout_s=60.0, checkpoint_path=pattern)
     patient.for_first_step(arm)
-    path, _ = patient.for_save(arm, 0.0)
+    path, step = patient.for_save(arm, 0.0)
     assert path == tmp_path / "5.pt"
+    assert step >= 6
     assert set(torch.load(path, mmap=True)) == {"pad"}
 
 

@@ -65,6 +65,8 @@ def find_rest(case: Case, findings: Sequence[Finding]) -> Found | CannotTell | N
     larger = _larger_batches(comparison)
     if larger is not None and any(finding.code == MORE_WORK for finding in findings):
         return CannotTell(f"{larger}, which {MORE_WORK} tells: their order cannot be compared")
+    if order.offset != 0 and not _knows_place(comparison):
+        return CannotTell("it is not known which step of the control made the checkpoint")
     sure = order.source == "indices" or order.offset is not None or _fed_with_integers(comparison)
     small = order.offset is not None and abs(order.offset - comparison.before.origin) <= SMALL_SHIFT_STEPS
     return Found(
@@ -75,6 +77,17 @@ def find_rest(case: Case, findings: Sequence[Finding]) -> Found | CannotTell | N
         evidence=(*_evidence(comparison, order), *_missing(case.checkpoints)),
         confidence=Confidence.CONFIRMED if sure else Confidence.SUSPECTED,
     )
+
+
+def _knows_place(comparison: Comparison) -> bool:
+    """Whether the control was seen to make the checkpoint in the step after which its data are compared.
+
+    It was not where the checkpoint was given, where only its file was seen, or where a thread of the script
+    wrote it: then the state may be that of an earlier step.
+    """
+    window = comparison.before
+    saves = (save for rank in window.run.ranks for save in rank.events_of("save"))
+    return any(save.step == window.origin and not save.fields.get("beside") for save in saves)
 
 
 def _larger_batches(comparison: Comparison) -> str | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Callable
+from threading import get_ident
 from time import perf_counter
 from types import ModuleType
 from typing import Any
@@ -14,7 +16,7 @@ from ckpt_doctor.signals.clock import DATA_WAIT, SAVING
 from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (
-    Signal("save", "event", "work", "a checkpoint save: path, function, seconds"),
+    Signal("save", "event", "work", "a checkpoint save: path, function, seconds, and whether by a thread"),
     Signal("load", "event", "data", "a checkpoint load: path, function, seconds"),
     Signal("saving", "s", "work", "time of the step spent in saving"),
 )
@@ -51,6 +53,10 @@ PACKAGES = {
 
 _inside = [False]
 """One library's function may call another's: the outermost call is the save."""
+_beside: set[int] = set()
+"""Threads of the script that are saving, likewise."""
+_written_later: list[Any] = []
+"""Futures of saves that go on after their call: what threads save meanwhile is a part of them."""
 
 
 def install(recorder: Recorder, module: ModuleType) -> None:
@@ -73,8 +79,13 @@ def _wrapper(
             path = _path(args, kwargs, place)
             if signal == "save" and path is not None:
                 recorder.about_to_write(path)
-            if _inside[0] or not recorder.in_training_thread() or reads_samples(recorder):
+            if _inside[0] or reads_samples(recorder):
                 return original(*args, **kwargs)
+            if not recorder.in_training_thread():
+                call = functools.partial(original, *args, **kwargs)
+                if signal == "save" and path is not None:
+                    return _saved_beside(recorder, function, path, call)
+                return call()
             _inside[0] = True
             start = perf_counter()
             recorder.push(SAVING)
@@ -86,7 +97,7 @@ def _wrapper(
             duration_s = perf_counter() - start
             recorder.checkpoint_touched(signal, duration_s, path=path, function=function, **user_line())
             if signal == "save":
-                _tell_of_background(recorder, result)
+                _note_background(recorder, result)
             return result
 
         return timed
@@ -94,10 +105,27 @@ def _wrapper(
     return make
 
 
-def _tell_of_background(recorder: Recorder, saved: Any) -> None:
+def _saved_beside(recorder: Recorder, function: str, path: str, save: Callable[[], Any]) -> Any:
+    """Save in a thread of the script: it costs the step nothing, but a run can be resumed from it."""
+    thread = get_ident()
+    if thread in _beside or not all(written.done() for written in _written_later):
+        return save()
+    _beside.add(thread)
+    step, start = recorder.running_step(), perf_counter()
+    try:
+        result = save()
+    finally:
+        _beside.discard(thread)
+    duration_s = perf_counter() - start
+    recorder.saved_aside(step, duration_s, path=path, function=function, beside=True, **user_line())
+    return result
+
+
+def _note_background(recorder: Recorder, saved: Any) -> None:
     """``async_save`` answers with a future of the write, or with an object that has one for each stage."""
     written = getattr(saved, "upload_completion", saved)
     if hasattr(written, "add_done_callback"):
+        _written_later[:] = [*(each for each in _written_later if not each.done()), written]
         recorder.still_writing(written)
 
 

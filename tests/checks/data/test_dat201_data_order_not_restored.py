@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ from ckpt_doctor.checks.data import dat201_data_order_not_restored as rule
 from ckpt_doctor.checks.engine import judge
 from ckpt_doctor.checks.verdict import decide
 from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Found, Severity, Side, Status
-from tests.builders import SAVED_AT, control, make_case, resumed
+from ckpt_doctor.facts.run import Event
+from tests.builders import SAVED_AT, control, event, make_case, resumed
 
 
 def _find(digests: list[str], **changes: Any) -> Found | CannotTell | None:
@@ -50,6 +52,22 @@ def test_a_shift_by_one_step_is_a_warning_and_by_four_an_error() -> None:
     assert isinstance(four, Found)
     assert (one.severity, four.severity) == (Severity.WARNING, Severity.ERROR)
     assert "4 steps ahead of" in four.summary
+
+
+@pytest.mark.parametrize("saves", [(), (event("save", SAVED_AT, 0.01, beside=True),)])
+def test_a_save_whose_step_is_not_known_fixes_no_place(saves: tuple[Event, ...]) -> None:
+    """Where a thread saved, or only the file was seen, other data are no finding, but data begun anew are."""
+    before = control()
+    (rank,) = before.ranks
+    before = replace(before, ranks=(replace(rank, events=saves),))
+
+    def found(digests: list[str]) -> Found | CannotTell | None:
+        return rule.find_rest(make_case(before, resumed(digests=digests)), ())
+
+    assert isinstance(found([str(i + SAVED_AT - 4) for i in range(150)]), CannotTell)
+    assert isinstance(found([f"x{i}" for i in range(150)]), CannotTell)
+    assert isinstance(found([str(i) for i in range(150)]), Found)
+    assert found([str(i + SAVED_AT) for i in range(150)]) is None
 
 
 @pytest.mark.parametrize("told", [True, False])
