@@ -29,6 +29,8 @@ class Save:
     step: int
     since_unix_s: float
     """When the step before it ended: nothing that belongs to the save was written earlier."""
+    beside: bool
+    """Whether a thread of the script made it, beside the training."""
 
 
 def saves(journals: Iterable[Path]) -> list[Save]:
@@ -44,7 +46,8 @@ def saves(journals: Iterable[Path]) -> list[Save]:
             elif line.startswith('["e","save"'):
                 _, _, _, step, _, fields = json.loads(line)
                 if step > 0:
-                    found.append(Save(fields.get("path"), step, step_end_s + offset_s))
+                    beside = bool(fields.get("beside"))
+                    found.append(Save(fields.get("path"), step, step_end_s + offset_s, beside))
     return sorted(found, key=lambda save: save.step)
 
 

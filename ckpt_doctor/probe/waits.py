@@ -13,7 +13,8 @@ from ckpt_doctor.probe.saved import checkpoint_of, newest, saves, state_on_disk,
 from ckpt_doctor.probe.turns import Progress
 
 UNCHANGED_S = 0.5
-"""A file that matches ``--checkpoint-path`` is whole once it has not changed for so long."""
+"""A file that matches ``--checkpoint-path`` is whole once it has not changed for so long; and by then a thread
+has moved what it saved to where it belongs."""
 
 
 class Waits:
@@ -89,6 +90,8 @@ class Waits:
                 step = step_at(arm.folder.glob("rank*.jsonl"), match.stat().st_mtime)
                 return match.absolute(), arm.steps() if step is None else step
             every = saves(arm.folder.glob("rank*.jsonl"))
+            if any(save.beside for save in every[seen:]):
+                arm.wait_until(lambda: False, UNCHANGED_S)
             written = [path for (path,) in arm.lines("w")]
             checkpoint = checkpoint_of(every[seen:], written, arm.lines("m"))
             if checkpoint is not None:

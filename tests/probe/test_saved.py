@@ -31,7 +31,7 @@ def write(path: Path, size: int = 1000, age_s: float = 0.0) -> str:
 
 def save(path: str | None, began: float) -> Save:
     """A save of step 3."""
-    return Save(path, 3, began)
+    return Save(path, 3, began, beside=False)
 
 
 def test_one_file(tmp_path: Path, began: float) -> None:
@@ -110,13 +110,16 @@ def test_saves_of_all_ranks(tmp_path: Path) -> None:
     """The journals' saves come in the order of their steps, each with the end of the step before it."""
     header = {"unix_minus_monotonic_s": 1000.0}
     for rank, number in ((0, 7), (1, 5)):
-        fields = {"path": f"/{rank}.pt", "function": "torch.save"}
+        fields = {"path": f"/{rank}.pt", "function": "torch.save", **({"beside": True} if rank else {})}
         steps = [["s", index, float(index), index + 0.5] for index in range(number)]
         lines = [header, ["e", "imports", 1.0, 0, None, {}], *steps, ["e", "save", 9.0, number, 0.5, fields]]
         text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
         (tmp_path / f"rank{rank}.jsonl").write_text(text)
     (tmp_path / "rank2.jsonl").write_text("")
-    assert saves(tmp_path.glob("rank*.jsonl")) == [Save("/1.pt", 5, 1004.5), Save("/0.pt", 7, 1006.5)]
+    assert saves(tmp_path.glob("rank*.jsonl")) == [
+        Save("/1.pt", 5, 1004.5, beside=True),
+        Save("/0.pt", 7, 1006.5, beside=False),
+    ]
 
 
 def test_the_step_of_a_moment(tmp_path: Path) -> None:
