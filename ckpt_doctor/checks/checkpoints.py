@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ckpt_doctor.facts.checkpoint import CheckpointFacts
+from ckpt_doctor.facts.recording import RECORDING
 from ckpt_doctor.facts.report import CannotTell, Case, Evidence, Found, Severity
 from ckpt_doctor.facts.states import Presence, PresenceDetail, PresenceStatus, StateKind
 
@@ -13,6 +14,13 @@ SOURCE = "checkpoint"
 SAVED = "could be saved"
 """What the evidence of ``savings`` is called."""
 
+NO_LOADER = (
+    "; no loader feeds this run, so that only matters if it draws from its data in an order of its own"
+)
+"""What is added about a run that is known to have none."""
+
+_LOADER_SIGNALS = (RECORDING, "batches", "data_wait", "loader")
+"""Without one of them no loader is seen."""
 _SIGNS_OF_TRAINING = tuple(
     kind
     for kind in StateKind
@@ -91,6 +99,17 @@ def first_unknown(facts: CheckpointFacts, *kinds: StateKind) -> CannotTell | Non
 def order_was_seen(case: Case) -> bool:
     """Whether a run has shown what became of the order of the data: then DAT201 tells it, once."""
     return case.comparison is not None and case.comparison.order.restored is not None
+
+
+def has_no_loader(case: Case) -> bool:
+    """Whether both runs were recorded, and are known to have drawn no batch from a loader."""
+    comparison = case.comparison
+    if comparison is None or any(signal in comparison.not_measured for signal in _LOADER_SIGNALS):
+        return False
+    batches = comparison.counter("batches")
+    drawn = batches is not None and bool(batches.before or batches.after)
+    windows = (comparison.before, comparison.after)
+    return not drawn and not any(tuple(window.rank.events_of("loader")) for window in windows)
 
 
 def gather(

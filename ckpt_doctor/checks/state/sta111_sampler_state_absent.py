@@ -11,7 +11,8 @@ How it is measured
 The file is searched for a sampler's epoch, seed or generator state, also inside the state of a
 stateful loader. A complete loader state makes up for them, and so does a framework that computes the
 order from seed and epoch. A plain count of batches says how far the epoch was, not in which order: it
-makes up for them only beside the states of random-number generators, from which samplers draw.
+makes up for them only beside the states of random-number generators, from which samplers draw. For runs
+that are known to have no loader it is info.
 
 How to fix it
 -------------
@@ -25,10 +26,12 @@ When the data are not shuffled, or the order is a function of the step or epoch 
 from __future__ import annotations
 
 from ckpt_doctor.checks.checkpoints import (
+    NO_LOADER,
     SOURCE,
     absence,
     first_unknown,
     gather,
+    has_no_loader,
     is_absent,
     is_derived,
     is_present,
@@ -64,10 +67,12 @@ def _judge(case: Case, facts: CheckpointFacts) -> Found | CannotTell | None:
         unknown = first_unknown(facts, *ORDER, *(_GENERATORS if _is_counted(facts) else ()))
         if unknown is not None:
             return unknown
+    loaderless = has_no_loader(case)
     return Found(
-        severity=severity(case, required, Severity.WARNING),
+        severity=severity(case, required, Severity.INFO if loaderless else Severity.WARNING),
         side=Side.DATA,
-        summary="the sampler's state is missing: the order of the data starts again after a resume",
+        summary="the sampler's state is missing: the order of the data starts again after a resume"
+        f"{NO_LOADER if loaderless else ''}",
         remedy=remedy(facts, *ORDER),
         evidence=(*absence(facts, *ORDER), *_count(facts)),
         checkpoint=facts.path,

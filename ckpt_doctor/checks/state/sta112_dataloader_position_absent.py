@@ -9,8 +9,8 @@ it can take hours before the first step.
 How it is measured
 ------------------
 The file is searched for the state of a stateful loader, for a count of batches or samples done in the
-epoch, and for the framework's own place. Where a framework derives the position by skipping, the
-finding is info and says so.
+epoch, and for the framework's own place. Where a framework derives the position by skipping, or where
+the runs are known to have no loader, the finding is info and says so.
 
 How to fix it
 -------------
@@ -26,10 +26,12 @@ epochs.
 from __future__ import annotations
 
 from ckpt_doctor.checks.checkpoints import (
+    NO_LOADER,
     SOURCE,
     absence,
     first_unknown,
     gather,
+    has_no_loader,
     is_absent,
     is_derived,
     is_present,
@@ -66,9 +68,11 @@ def _judge(case: Case, facts: CheckpointFacts) -> Found | CannotTell | None:
         level = Severity.INFO
         summary = f"the position in the epoch is not saved, but derived on resume: {known.why}"
     else:
-        level = Severity.WARNING
+        loaderless = has_no_loader(case)
+        level = Severity.INFO if loaderless else Severity.WARNING
         summary = (
             "the position in the epoch is missing: a resume in mid-epoch replays the loader or repeats data"
+            f"{NO_LOADER if loaderless else ''}"
         )
     return Found(
         severity=severity(case, [KIND], level),
