@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,6 +23,9 @@ Examples:
 
 _HEADINGS = ("#", "##")
 """How the title and the other headings of a page begin."""
+
+_MOST_ALIKE = 4
+"""Of more rules than these a mistyped code tells none."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -62,8 +66,18 @@ def _rules(code: str) -> list[Rule]:
     """The rule with a code, or all rules with a name: a checkpoint's and a run's rule may share one."""
     rules = [rule for rule in catalogue() if code.upper() == rule.code or code.lower() == rule.name]
     if not rules:
-        raise UsageError(f"{code!r} is no rule", hint="`ckpt-doctor explain --list` lists them.")
+        raise UsageError(f"{code!r} is no rule", hint=_alike(code))
     return rules
+
+
+def _alike(words: str) -> str:
+    """The rules that may have been meant, or where all of them are listed."""
+    names = {name: rule for rule in catalogue() for name in (rule.code.lower(), rule.name)}
+    within = [name for name in names if words.lower() in name]
+    found = {names[name].code: names[name] for name in within or get_close_matches(words.lower(), names)}
+    if not words or not found or len(found) > _MOST_ALIKE:
+        return "`ckpt-doctor explain --list` lists them."
+    return f"Perhaps {' or '.join(f'{rule.code} {rule.name}' for rule in found.values())}?"
 
 
 def _summary(rule: Rule) -> str:

@@ -39,3 +39,17 @@ def test_the_list(cli: Cli) -> None:
 def test_mistakes(cli: Cli, arguments: tuple[str, ...]) -> None:
     """An unknown rule, no rule, and a rule beside --list are errors of usage."""
     assert cli("explain", *arguments).code == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("respawned", "Perhaps DAT204 workers-respawned?"),
+        ("cold-page-cash", "Perhaps DAT203 cold-page-cache?"),
+        ("DAT2", "--list"),
+        ("qqqq", "--list"),
+    ],
+)
+def test_what_may_have_been_meant(cli: Cli, typed: str, hint: str) -> None:
+    """A code or name that is not quite one is answered with the rule that is like it, if there are few."""
+    assert hint in cli("explain", typed).err
