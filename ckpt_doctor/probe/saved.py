@@ -28,7 +28,7 @@ class Save:
     """None where the script saved into a buffer."""
     step: int
     since_unix_s: float
-    """When the step before it ended: nothing that belongs to the save was written earlier."""
+    """When the step before it ended, or a thread began it: nothing that belongs to it was written earlier."""
     beside: bool
     """Whether a thread of the script made it, beside the training."""
 
@@ -44,10 +44,11 @@ def saves(journals: Iterable[Path]) -> list[Save]:
             if line.startswith('["s"'):
                 step_end_s = json.loads(line)[3]
             elif line.startswith('["e","save"'):
-                _, _, _, step, _, fields = json.loads(line)
+                _, _, end_s, step, duration_s, fields = json.loads(line)
                 if step > 0:
                     beside = bool(fields.get("beside"))
-                    found.append(Save(fields.get("path"), step, step_end_s + offset_s, beside))
+                    since_s = end_s - duration_s if beside else step_end_s
+                    found.append(Save(fields.get("path"), step, since_s + offset_s, beside))
     return sorted(found, key=lambda save: save.step)
 
 

@@ -107,7 +107,7 @@ def test_newest(tmp_path: Path, began: float) -> None:
 
 
 def test_saves_of_all_ranks(tmp_path: Path) -> None:
-    """The journals' saves come in the order of their steps, each with the end of the step before it."""
+    """The journals' saves come in the order of their steps, each with the end of the step before it, or its own start."""
     header = {"unix_minus_monotonic_s": 1000.0}
     for rank, number in ((0, 7), (1, 5)):
         fields = {"path": f"/{rank}.pt", "function": "torch.save", **({"beside": True} if rank else {})}
@@ -117,7 +117,7 @@ def test_saves_of_all_ranks(tmp_path: Path) -> None:
         (tmp_path / f"rank{rank}.jsonl").write_text(text)
     (tmp_path / "rank2.jsonl").write_text("")
     assert saves(tmp_path.glob("rank*.jsonl")) == [
-        Save("/1.pt", 5, 1004.5, beside=True),
+        Save("/1.pt", 5, 1008.5, beside=True),
         Save("/0.pt", 7, 1006.5, beside=False),
     ]
 

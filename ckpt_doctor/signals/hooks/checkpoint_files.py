@@ -79,13 +79,13 @@ def _wrapper(
             path = _path(args, kwargs, place)
             if signal == "save" and path is not None:
                 recorder.about_to_write(path)
-            if _inside[0] or reads_samples(recorder):
-                return original(*args, **kwargs)
             if not recorder.in_training_thread():
                 call = functools.partial(original, *args, **kwargs)
-                if signal == "save" and path is not None:
-                    return _saved_beside(recorder, function, path, call)
-                return call()
+                if signal == "load" or path is None or _inside[0] or _in_worker():
+                    return call()
+                return _saved_beside(recorder, function, path, call)
+            if _inside[0] or reads_samples(recorder):
+                return original(*args, **kwargs)
             _inside[0] = True
             start = perf_counter()
             recorder.push(SAVING)
@@ -131,9 +131,12 @@ def _note_background(recorder: Recorder, saved: Any) -> None:
 
 def reads_samples(recorder: Recorder) -> bool:
     """Whether a data set is reading: samples may lie in files of the same format as checkpoints."""
+    return _in_worker() or recorder.inside(DATA_WAIT)
+
+
+def _in_worker() -> bool:
     data = sys.modules.get("torch.utils.data")
-    in_worker = data is not None and data.get_worker_info() is not None
-    return in_worker or recorder.inside(DATA_WAIT)
+    return data is not None and data.get_worker_info() is not None
 
 
 def _path(args: tuple[Any, ...], kwargs: dict[str, Any], place: tuple[int, str]) -> str | None:

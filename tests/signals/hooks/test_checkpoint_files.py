@@ -81,10 +81,21 @@ IN_A_THREAD = (
     MODEL
     + """
 import threading
+from torch.utils.data import DataLoader, Dataset
+def save(path):
+    thread = threading.Thread(target=torch.save, args=(model.state_dict(), path))
+    thread.start(); thread.join()
+class Data(Dataset):
+    def __len__(self):
+        return 1
+    def __getitem__(self, index):
+        save("waiting.pt")
+        return torch.rand(8)
 step()
-thread = threading.Thread(target=torch.save, args=(model.state_dict(), "thread.pt"))
-thread.start(); thread.join()
+save("thread.pt")
 step()
+for x in DataLoader(Data()):
+    step()
 """
 )
 
@@ -177,9 +188,9 @@ def test_saving_in_the_background(train: Train) -> None:
 
 
 def test_saving_in_a_thread(train: Train) -> None:
-    """A save beside the training is one, and costs the step nothing that it could be charged with."""
+    """A save beside the training is one, also while that waits, and costs the step nothing of its own."""
     recorded = train(IN_A_THREAD)
-    assert told(recorded, "save") == [(1, "thread.pt", "save")]
+    assert told(recorded, "save") == [(1, "thread.pt", "save"), (2, "waiting.pt", "save")]
     assert sum(recorded.steps.parts["saving"]) == 0
     check_parts(recorded.steps)
 
