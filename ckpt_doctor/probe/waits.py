@@ -13,8 +13,8 @@ from ckpt_doctor.probe.saved import checkpoint_of, newest, saves, state_on_disk,
 from ckpt_doctor.probe.turns import Progress
 
 UNCHANGED_S = 0.5
-"""A file that matches ``--checkpoint-path`` is whole once it has not changed for so long; by then a thread has
-moved what it saved to where it belongs."""
+"""A file that matches ``--checkpoint-path`` is whole once it has not changed for so long; by then a thread
+has moved what it saved to where it belongs."""
 
 
 class Waits:

@@ -107,7 +107,7 @@ def test_newest(tmp_path: Path, began: float) -> None:
 
 
 def test_saves_of_all_ranks(tmp_path: Path) -> None:
-    """The journals' saves come in the order of their steps, each with the end of the step before it, or its own start."""
+    """They come in the order of their steps, each with the end of the step before it, or its own start."""
     header = {"unix_minus_monotonic_s": 1000.0}
     for rank, number in ((0, 7), (1, 5)):
         fields = {"path": f"/{rank}.pt", "function": "torch.save", **({"beside": True} if rank else {})}
