@@ -16,6 +16,7 @@ from ckpt_doctor.facts.run import RunRecord
 from ckpt_doctor.readers import traces
 from ckpt_doctor.readers.evidence import Evidence, Hints, Kind, Progress, TraceFile, trace_file, untold
 from ckpt_doctor.readers.limits import Malformed
+from ckpt_doctor.readers.lineage import joined
 from ckpt_doctor.readers.recordings import is_recording, read_recording
 from ckpt_doctor.readers.sources import list_folder
 from ckpt_doctor.readers.stores import is_address
@@ -72,7 +73,7 @@ def read_runs(
         runs = _read(before, one)
         return _noted(runs, max(0, len(runs) - 2)), _noted(runs, len(runs) - 1)
     pair = [_read(path, each) for path, each in ((before, one), (after, two))]
-    return _noted(pair[0], len(pair[0]) - 1), _noted(pair[1], len(pair[1]) - 1)
+    return joined(_noted(pair[0], len(pair[0]) - 1), _noted(pair[1], len(pair[1]) - 1))
 
 
 @cache
