@@ -29,7 +29,7 @@ def _seen(comparison: Comparison) -> Judged:
     window = comparison.after
     loaders = loaders_with_workers(window)
     if not loaders and not _until_the_end(window, START):
-        return Judged(status=ItemStatus.CHECKED, sentence="no loader has workers")
+        return Judged(status=ItemStatus.CHECKED, sentence=_none_has_workers(comparison))
     starts = window.events_within(START)
     told = f"{len(starts) or 'no'} start{'' if len(starts) < 2 else 's'} within {window.steps} steps"
     kept = all(event.fields.get("persistent_workers") for event in loaders)
@@ -41,6 +41,15 @@ def _seen(comparison: Comparison) -> Judged:
         why = f"off; no epoch ended within {window.steps} steps"
         return Judged(status=ItemStatus.NOT_EVALUATED, sentence=why)
     return Judged(status=ItemStatus.CHECKED, sentence=f"on; {told}")
+
+
+def _none_has_workers(comparison: Comparison) -> str:
+    """That there are no workers to keep, and whether there were any in the first run."""
+    earlier = (event.fields.get("num_workers") for event in loaders_with_workers(comparison.before))
+    most = max((number for number in earlier if isinstance(number, int)), default=0)
+    if not most:
+        return "no loader has workers"
+    return f"the resumed run's loaders have none, the first run's had {most}"
 
 
 def _until_the_end(window: Window, signal: str) -> list[Event]:

@@ -37,6 +37,18 @@ def test_no_workers_at_all() -> None:
     assert (outcome.status, outcome.sentence) == (ItemStatus.CHECKED, "no loader has workers")
 
 
+def test_workers_of_the_first_run_alone() -> None:
+    """Where only the resumed run has none, and no step is slower for it, the list says whose there were."""
+    usual = {"values": {"loader.0.num_workers": 0}}
+    case = make_case(
+        control(events=[loader(persistent=True)]),
+        resumed(events=[loader(persistent=True, workers=0)], **usual),
+    )
+    outcome = judge(make_checklist_case(case))
+    assert outcome.status is ItemStatus.CHECKED
+    assert outcome.sentence == "the resumed run's loaders have none, the first run's had 2"
+
+
 def test_workers_that_are_kept() -> None:
     """The argument is on, and no start lies within the window."""
     outcome = judged(loader(persistent=True), FIRST)
