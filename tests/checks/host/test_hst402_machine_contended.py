@@ -19,6 +19,16 @@ def test_busy_neighbours_that_make_the_runs_wait_are_reported() -> None:
     findings, _ = judge(case)
     assert [(f.code, f.severity) for f in findings] == [("HST402", Severity.WARNING)]
     assert "70 %" in findings[0].summary
+    assert "a slowdown cannot be told" in findings[0].summary
+
+
+def test_where_the_runs_differ_anyhow_no_limit_is_told() -> None:
+    """What could not have been told is no news beside a slowdown that is far larger, with its cause."""
+    cold = {**WAITING, "physical_read_bytes": 500_000}
+    after = resumed(0.03, parts={"data_wait": 0.021}, other_cpu_ratio=0.7, sampled=cold)
+    findings, _ = judge(make_case(control(other_cpu_ratio=0.7, sampled=WAITING), after))
+    assert "cannot be told" not in one(findings, "HST402").summary
+    assert one(findings, "DAT203").severity is Severity.ERROR
 
 
 def test_busy_neighbours_that_make_nobody_wait_are_not() -> None:
