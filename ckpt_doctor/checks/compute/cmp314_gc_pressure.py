@@ -62,7 +62,7 @@ def find_rest(case: Case, findings: Sequence[Finding]) -> Found | CannotTell | N
         return CannotTell(blame.why_unknown(comparison, "gc"))
     if not blame.is_slower(comparison, proven=True) or not blame.grew(comparison, PARTS):
         return None
-    cost_s = blame.growth_s(comparison, PARTS)
+    cost_s = min(blame.growth_s(comparison, PARTS), comparison.delta_s)
     oftener = _pauses_oftener(comparison)
     more = _objects_more(comparison) or _thawed(comparison)
     follows = _follows_recompiles(comparison, findings)

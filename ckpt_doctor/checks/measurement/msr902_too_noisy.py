@@ -7,7 +7,8 @@ The interval is too wide to call the runs equally fast, or to call them differen
 How it is measured
 ------------------
 The slowdown that these steps would show with a power of 80 % is above ``blame.MAX_DETECTABLE_RATIO``,
-they show none, and the interval reaches beyond ``blame.MAX_HIDDEN_RATIO``.
+they show none, no other rule has found a cause of one, and the interval reaches beyond
+``blame.MAX_HIDDEN_RATIO``.
 
 How to fix it
 -------------
@@ -21,20 +22,22 @@ epochs averages them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ckpt_doctor import units
 from ckpt_doctor.checks import blame
-from ckpt_doctor.facts.report import Case, Confidence, Evidence, Found, Severity, Side
+from ckpt_doctor.facts.report import Case, Confidence, Evidence, Finding, Found, Severity, Side
 
 NEEDS = ()
 """The clock is enough."""
 
 
-def find(case: Case) -> Found | None:
-    """Judge what these steps could have shown."""
+def find_rest(case: Case, findings: Sequence[Finding]) -> Found | None:
+    """Judge what these steps could have shown, where nothing is shown to make them slower."""
     comparison = case.comparison
     if comparison is None or not blame.too_noisy(comparison):
         return None
-    if blame.is_slower(comparison, proven=False):
+    if blame.is_slower(comparison, proven=False) or any(map(blame.explains, findings)):
         return None
     return Found(
         severity=Severity.WARNING,
