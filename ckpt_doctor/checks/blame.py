@@ -152,9 +152,11 @@ def model_parts(comparison: Comparison) -> tuple[str, ...]:
 
 
 def has_loader(comparison: Comparison) -> bool:
-    """Whether a loader fed the steps of either run."""
+    """Whether a loader fed the steps of either run: it was seen, or was waited for."""
     batches = comparison.counter("batches")
-    return batches is not None and bool((batches.before or 0) + (batches.after or 0))
+    waits = (part for part in comparison.budget if part.part == "data_wait")
+    seen = batches is not None and bool((batches.before or 0) + (batches.after or 0))
+    return seen or any(part.before_s > 0 or part.after_s > 0 for part in waits)
 
 
 def growth_s(comparison: Comparison, parts: Iterable[str] = PARTS) -> float:

@@ -82,13 +82,10 @@ def _blocks(report: Report) -> Iterator[str]:
 
 
 def _verdict(report: Report) -> Iterator[str]:
-    verdict, cause = report.verdict, wording.first_cause(report)
     yield f"## {_text(' · '.join((wording.headline(report), *wording.outcome(report))))}\n"
-    yield f"{_text(verdict.sentence)}\n"
-    if cause is not None:
-        yield f"**Fix:** {_text(cause.remedy)}\n"
-    if verdict.next_step is not None:
-        yield f"**Next:** {_text(verdict.next_step)}\n"
+    yield f"{_text(report.verdict.sentence)}\n"
+    for label, told in wording.what_to_do(report):
+        yield f"**{label}:** {_text(told)}\n"
 
 
 def _budget(comparison: Comparison) -> Iterator[str]:

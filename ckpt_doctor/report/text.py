@@ -91,10 +91,8 @@ def _verdict(screen: Screen, report: Report) -> None:
     screen.line((wording.headline(report), style), (tail, "bold"))
     screen.blank()
     screen.line(verdict.sentence)
-    if cause is not None:
-        screen.labelled("Fix:", cause.remedy)
-    if verdict.next_step is not None:
-        screen.labelled("Next:", verdict.next_step)
+    for label, told in wording.what_to_do(report):
+        screen.labelled(f"{label}:", told)
 
 
 def _budget(screen: Screen, comparison: Comparison) -> None:

@@ -30,6 +30,16 @@ def test_order_of_telling() -> None:
     assert codes == ["DAT203", "CMP305", "DAT202", "DAT201"]
 
 
+def test_what_to_do() -> None:
+    """The remedy is told, then the next measurement, and where they are the same, that alone."""
+    report = probe_report()
+    assert wording.what_to_do(report) == (("Fix", cold_cache().remedy),)
+    both = replace(report, verdict=report.verdict._replace(next_step="Measure."))
+    assert wording.what_to_do(both) == (("Fix", cold_cache().remedy), ("Next", "Measure."))
+    same = replace(report, verdict=report.verdict._replace(next_step=cold_cache().remedy))
+    assert wording.what_to_do(same) == (("Next", cold_cache().remedy),)
+
+
 def test_place() -> None:
     """Lines are named relative to where the script ran, others by their full path, and none where unknown."""
     inside = cold_cache(location=Location("/home/user/src/train.py", 42))

@@ -73,6 +73,13 @@ def outcome(report: Report) -> tuple[str, ...]:
     return tuple(words)
 
 
+def what_to_do(report: Report) -> tuple[tuple[str, str], ...]:
+    """What the answer leads to: the first cause's remedy, the next measurement, or one where they are the same."""
+    cause, next_step = first_cause(report), report.verdict.next_step
+    told = [("Fix", cause.remedy)] if cause is not None and cause.remedy != next_step else []
+    return (*told, *((("Next", next_step),) if next_step is not None else ()))
+
+
 def first_cause(report: Report) -> Finding | None:
     """The finding that the verdict names; None where it names none."""
     return next((f for f in report.findings if f.code == report.verdict.cause), None)
