@@ -116,12 +116,25 @@ def with_confirmations(
     """
     known = {finding.code for finding in findings}
     every = (*findings, *(finding for code, finding in tested.items() if code not in known))
-    return tuple(
+    told = tuple(
         _confirmed(finding, confirmations[finding.code], comparison)
         if _is_same(finding, tested.get(finding.code))
         else finding
         for finding in every
     )
+    explained_s = sum(
+        new.delta_s or 0.0
+        for old, new in zip(every, told, strict=True)
+        if old.delta_s is None and new.share_ratio is not None
+    )
+    return tuple(finding for finding in told if not _is_explained(finding, explained_s, comparison))
+
+
+def _is_explained(finding: Finding, explained_s: float, comparison: Comparison) -> bool:
+    """Whether time whose cause was not established came back with causes that no rule had blamed for it."""
+    if finding.code not in UNEXPLAINED or finding.delta_s is None or explained_s <= 0:
+        return False
+    return finding.delta_s - explained_s < blame.UNEXPLAINED_SHARE * comparison.delta_s
 
 
 def _denied(why: str) -> Confirmation:

@@ -146,6 +146,24 @@ def test_the_words() -> None:
     assert untested(NotTested("it has no workers")).sentence == "not tested by removal: it has no workers"
 
 
+def test_time_that_came_back_is_explained() -> None:
+    """What a rule without a cost gave back is no longer said to be without a cause; the rest of it is."""
+    comparison = comparison_of(make_case(control(), resumed(0.02)))
+    unknown = finding("DAT209", comparison.delta_s, 1.0)
+    wrong = finding("DAT201", None)
+
+    def left(share: float) -> list[str]:
+        recovery = Recovery(
+            share * comparison.delta_s, comparison.delta_s, Interval(share, share - 0.1, share + 0.1)
+        )
+        told = {"DAT201": judged(TRIAL, recovery)}
+        return [f.code for f in with_confirmations([unknown, wrong], {"DAT201": wrong}, told, comparison)]
+
+    assert left(0.97) == ["DAT201"]
+    assert left(0.6) == ["DAT209", "DAT201"]
+    assert left(0.0) == ["DAT209", "DAT201"]
+
+
 def test_what_is_wrong_stays_wrong() -> None:
     """A rule that blames no time is not denied by time: it stays an error that the verdict names."""
     case = make_case(control(), resumed())
