@@ -74,7 +74,7 @@ def outcome(report: Report) -> tuple[str, ...]:
 
 
 def what_to_do(report: Report) -> tuple[tuple[str, str], ...]:
-    """The first cause's remedy and the next measurement, each with its label; once where they are the same."""
+    """The first cause's remedy and the next measurement with their labels; once where they are the same."""
     cause, next_step = first_cause(report), report.verdict.next_step
     told = [("Fix", cause.remedy)] if cause is not None and cause.remedy != next_step else []
     return (*told, *((("Next", next_step),) if next_step is not None else ()))
