@@ -252,11 +252,13 @@ def _over_pairs(comparison: Comparison) -> tuple[str, ...]:
 def measured(comparison: Comparison) -> tuple[str, ...]:
     """How two runs were measured, what would have shown, and what the measurement cost."""
     turns = sum(turn.phase == "interleaved" for turn in comparison.after.run.turns)
+    # Without a counter that moved, less than identical code may differ by is not called a slowdown.
+    shows_ratio = max(comparison.detectable_ratio, comparison.effect_floor_ratio)
     how = f"in {turns} turns each" if comparison.paired and turns else "one run after the other"
     words = [
         f"{_counted(comparison)}, {how}",
         *_over_pairs(comparison),
-        f"a slowdown above {units.percent(comparison.detectable_ratio - 1)} would show",
+        f"a slowdown above {units.percent(shows_ratio - 1)} would show",
     ]
     if comparison.agent_per_step_s is not None:
         words.append(f"the agent took {units.per_step(comparison.agent_per_step_s)}")
