@@ -114,6 +114,6 @@ def test_file_name(path: str) -> None:
 
 def test_the_slowdown_that_would_show() -> None:
     """It is no less than what is called one, however still the steps are."""
-    for detectable_ratio, told in ((1.04, "a slowdown above 5 % would show"), (1.11, "above 11 %")):
+    for detectable_ratio, told in ((1.04, "a slowdown above 5.0 % would show"), (1.11, "above 11 %")):
         made = comparison(detectable_ratio=detectable_ratio, effect_floor_ratio=1.05)
         assert any(told in words for words in wording.measured(made))
