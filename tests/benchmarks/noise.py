@@ -4,8 +4,9 @@ Run with ``python -m tests.benchmarks.noise`` (``make bench-noise``). Each recor
 several resumed processes of one script, alive at once, that take short turns in a rotating order. Every
 fresh process is then compared with every resumed one, as ``ckpt-doctor compare`` does it and as if these
 two had been probed: so some processes give many comparisons, which differ in the process on either side and
-share the machine's moods of one recording. Resumed processes with more work do so many per cent more of the
-same matrix products in each forward pass; no counter tells of it, so the clock alone has to find it.
+share the machine's moods of one recording. Resumed processes with more work do more of the same matrix
+products in each forward pass, as many as make the step so many per cent longer: what part of a step they are
+is measured first. No counter tells of them, so the clock alone has to find them.
 
 Several pairs of processes (``ckpt-doctor probe --pairs``) are judged in groups that are drawn from all these
 comparisons. No two pairs of a group have a process in common, so a group is what one probe would have
@@ -22,6 +23,7 @@ import argparse
 import math
 import os
 import random
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -91,6 +93,9 @@ while True:
 """
 SAVED_STEP = 20
 PRODUCTS = 100
+RESUME = "--resume"
+TURN_S = 0.7
+SHARE_ROUNDS = 8
 MIN_TURN_STEPS = 4
 START_TIMEOUT_S = 120.0
 SEED = 20250101
@@ -134,9 +139,11 @@ def main() -> None:
         checkpoint = Path(top) / "checkpoint.pt"
         (Path(top) / "train.py").write_text(SCRIPT, encoding="utf-8")
         subprocess.run([*_command(Path(top)), "--save", str(checkpoint)], check=True, env=_environment())
+        share = _products_share(Path(top), checkpoint)
+        print(f"the products are {share:.0%} of a step", flush=True)
         for number in range(arguments.recordings):
             folder = Path(top) / f"recording-{number}"
-            _record(folder, checkpoint, arguments)
+            _record(folder, checkpoint, share, arguments)
             found = _pairs(number, folder, arguments)
             pairs += found
             outcomes += [_outcome([pair]) for pair in found]
@@ -164,13 +171,13 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--recordings", type=int, default=7)
-    parser.add_argument("--fresh", type=int, default=4, help="uninterrupted processes of a recording")
-    parser.add_argument("--resumed", type=int, default=4, help="resumed processes of a recording, per line")
+    parser.add_argument("--recordings", type=int, default=4)
+    parser.add_argument("--fresh", type=int, default=5, help="uninterrupted processes of a recording")
+    parser.add_argument("--resumed", type=int, default=5, help="resumed processes of a recording, per line")
     parser.add_argument("--more-work", type=int, nargs="*", default=[0, 3, 5, 10, 20], metavar="PERCENT")
     parser.add_argument("--workers", type=int, default=0, help="loader workers of each process")
     parser.add_argument("--rounds", type=int, default=12, help="turns of each process")
-    parser.add_argument("--turn", type=float, default=0.7, help="seconds of a turn")
+    parser.add_argument("--turn", type=float, default=TURN_S, help="seconds of a turn")
     parser.add_argument("--pairs", type=int, nargs="*", default=[3, 6, 8], help="also judge so many together")
     parser.add_argument("--budgets", type=float, nargs="*", default=[60.0, 120.0], help="of probes, in s")
     parser.add_argument("--groups", type=int, default=200, help="groups of so many pairs, per line")
@@ -179,24 +186,39 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _record(folder: Path, checkpoint: Path, arguments: argparse.Namespace) -> None:
+def _products_share(top: Path, checkpoint: Path) -> float:
+    """What part of a step the matrix products are, by a run with twice as many."""
+    more = _resumed(checkpoint, 2 * PRODUCTS)
+    _run_together([_arm(top / "once", [], checkpoint)], [_arm(top / "twice", more, checkpoint)], SHARE_ROUNDS)
+    return compare_runs(read_recording(top / "once"), read_recording(top / "twice")).ratio.value - 1.0
+
+
+def _record(folder: Path, checkpoint: Path, share: float, arguments: argparse.Namespace) -> None:
     """One recording of all processes."""
     workers = ["--workers", str(arguments.workers)]
-    fresh = [_arm(folder / f"fresh-{i}", workers, checkpoint, SAVED_STEP) for i in range(arguments.fresh)]
-    resumed = [
-        _arm(folder / f"resumed-{percent}-{i}", [*workers, *_resumed(checkpoint, percent)], checkpoint, 0)
-        for percent in arguments.more_work
-        for i in range(arguments.resumed)
-    ]
+    fresh = [_arm(folder / f"fresh-{i}", workers, checkpoint) for i in range(arguments.fresh)]
+    resumed = []
+    for percent in arguments.more_work:
+        products = round(PRODUCTS * (1.0 + percent / 100.0 / share))
+        extra = [*workers, *_resumed(checkpoint, products)]
+        resumed += [
+            _arm(folder / f"resumed-{percent}-{i}", extra, checkpoint) for i in range(arguments.resumed)
+        ]
+    _run_together(fresh, resumed, arguments.rounds, arguments.turn)
+
+
+def _run_together(fresh: Sequence[Arm], resumed: Sequence[Arm], rounds: int, turn_s: float = TURN_S) -> None:
+    """Start all processes, let them take their turns, and end them."""
     arms = [*fresh, *resumed]
     try:
         for arm in arms:
             arm.start()
             _hold(arm)
-        _take_turns(arms, arguments.rounds, arguments.turn)
+        _take_turns(arms, rounds, turn_s)
     finally:
         for arm in arms:
-            arm.end(origin_step=SAVED_STEP if arm in fresh else 0, checkpoint=str(checkpoint))
+            origin = SAVED_STEP if arm in fresh else 0
+            arm.end(origin_step=origin)
 
 
 def _pairs(number: int, folder: Path, arguments: argparse.Namespace) -> list[Pair]:
@@ -245,11 +267,15 @@ def _disjoint(pairs: Sequence[Pair], count: int, rng: random.Random) -> list[Pai
     return group
 
 
-def _arm(folder: Path, extra: Sequence[str], checkpoint: Path, origin: int) -> Arm:
+def _arm(folder: Path, extra: Sequence[str], checkpoint: Path) -> Arm:
     """A process that is held as many steps after its origin as all others are."""
-    options = AgentOptions(recording=str(folder), hold_at=origin + MIN_TURN_STEPS)
-    command = [*_command(checkpoint.parent), *extra]
-    return Arm(folder.name, command, folder, options, _environment(), {})
+    is_resumed = RESUME in extra
+    options = AgentOptions(
+        recording=str(folder), hold_at=MIN_TURN_STEPS if is_resumed else SAVED_STEP + MIN_TURN_STEPS
+    )
+    # What the resumed process is given beside the others is a resume's, not another experiment's.
+    told = {"after_args": shlex.join(extra)} if is_resumed else {}
+    return Arm(folder.name, [*_command(checkpoint.parent), *extra], folder, options, _environment(), told)
 
 
 def _hold(arm: Arm) -> None:
@@ -324,8 +350,8 @@ def _command(top: Path) -> list[str]:
     return [sys.executable, str(top / "train.py")]
 
 
-def _resumed(checkpoint: Path, percent: int) -> list[str]:
-    return ["--resume", str(checkpoint), "--products", str(PRODUCTS + PRODUCTS * percent // 100)]
+def _resumed(checkpoint: Path, products: int) -> list[str]:
+    return [RESUME, str(checkpoint), "--products", str(products)]
 
 
 def _environment() -> Mapping[str, str]:
