@@ -10,9 +10,9 @@ TURNS_SHARE = 0.5
 """Part of the first pair's turns that a further one takes. Processes differ by more than what the steps of
 half as many turns leave open, so in the same time more pairs tell more than longer ones."""
 
-UNASKED_EVERY_S = 20.0
-"""Where the number of pairs was not given, there may be one for each so much of the budget: three with the
-usual one, which is what it takes to know their spread."""
+UNASKED_EVERY_S = 15.0
+"""Where the number of pairs was not given, there may be one for each so much of the budget: four with the
+usual one, one more than it takes to know their spread."""
 
 
 def most_unasked(budget_s: float) -> int:

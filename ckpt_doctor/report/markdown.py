@@ -191,7 +191,7 @@ def _limits(report: Report) -> Iterator[str]:
     if report.comparison is not None:
         yield f"Measured: {_text('; '.join(wording.measured(report.comparison)))}\n"
     for name, value in report.context.items():
-        yield f"{_text(name.capitalize().replace('_', ' '))}: {_code(value)}\n"
+        yield f"{_text(wording.context_label(name))}: {_code(value)}\n"
 
 
 def _not_evaluated(items: Sequence[NotEvaluated]) -> str:

@@ -254,7 +254,7 @@ def _limits(screen: Screen, report: Report) -> None:
     if report.comparison is not None:
         screen.labelled("Measured:", "; ".join(wording.measured(report.comparison)), style="dim")
     for name, value in report.context.items():
-        screen.labelled(f"{name.capitalize().replace('_', ' ')}:", value, style="dim")
+        screen.labelled(f"{wording.context_label(name)}:", value, style="dim")
 
 
 def _reasons(items: Iterable[NotEvaluated]) -> str:

@@ -10,8 +10,8 @@ is measured first. No counter tells of them, so the clock alone has to find them
 
 Several pairs of processes (``ckpt-doctor probe --pairs``) are judged in groups that are drawn from all these
 comparisons. No two pairs of a group have a process in common, so a group is what one probe would have
-measured; of all but its first pair only half of the turns are taken, as by a probe. The lines of "1-3" and
-"1-6" pairs are what a probe does unasked with a budget of 60 and of 120 s: it takes the next pair of a group
+measured; of all but its first pair only half of the turns are taken, as by a probe. The lines of "1-4" and
+"1-8" pairs are what a probe does unasked with a budget of 60 and of 120 s: it takes the next pair of a group
 only where the ones before leave the answer open. Groups do have processes in common with each other: the
 share of them that is called slower is as sure as that of a few independent probes, not of as many as there
 are groups.

@@ -482,7 +482,7 @@ def test_further_pairs_of_processes(probe: Probe, folder: Path) -> None:
 
 @pytest.mark.parametrize("more", [1, 3])
 def test_pairs_nobody_asked_for(probe: Probe, more: int) -> None:
-    """Where no number is given, there are more while the answer is open, but with 60 s three at most."""
+    """Where no number is given, there are more while the answer is open, but with 45 s three at most."""
     seen: list[int] = []
 
     def is_open(outcome: ProbeOutcome) -> bool:
@@ -490,7 +490,7 @@ def test_pairs_nobody_asked_for(probe: Probe, more: int) -> None:
         seen.append(len(outcome.pairs))
         return len(outcome.pairs) < more
 
-    outcome = probe(is_open=is_open, resume_args="--resume {checkpoint}", turns=1, budget_s=60.0)
+    outcome = probe(is_open=is_open, resume_args="--resume {checkpoint}", turns=1, budget_s=45.0)
     assert [one.name for one, _ in outcome.pairs] == ["before-2", "before-3"][:more]
     assert seen == [0, 1, 2][: min(more + 1, 2)]
     assert outcome.warnings == ()
@@ -498,7 +498,7 @@ def test_pairs_nobody_asked_for(probe: Probe, more: int) -> None:
 
 def test_as_many_pairs_as_asked_for(probe: Probe) -> None:
     """Where their number is given, nothing is asked."""
-    wanted: dict[str, Any] = {"turns": 1, "pairs": 1, "budget_s": 60.0}
+    wanted: dict[str, Any] = {"turns": 1, "pairs": 1, "budget_s": 45.0}
     outcome = probe(is_open=lambda _: True, resume_args="--resume {checkpoint}", **wanted)
     assert outcome.pairs == ()
 

@@ -117,3 +117,9 @@ def test_the_slowdown_that_would_show() -> None:
     for detectable_ratio, told in ((1.04, "a slowdown above 5.0 % would show"), (1.11, "above 11 %")):
         made = comparison(detectable_ratio=detectable_ratio, effect_floor_ratio=1.05)
         assert any(told in words for words in wording.measured(made))
+
+
+def test_context_label() -> None:
+    """Recordings are called what they are of; that of a treated run by the cause that was taken away."""
+    assert wording.context_label("before") == "Before"
+    assert wording.context_label("confirm-CMP305") == "Without CMP305"

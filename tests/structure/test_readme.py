@@ -74,7 +74,9 @@ def test_every_command_runs(project: Path, monkeypatch: pytest.MonkeyPatch) -> N
             text=True,
             check=False,
         )
-        assert result.returncode == ExitCode.OK, f"{words}: {result.stdout}{result.stderr}"
+        # Two runs one after the other, as short as these, may be too few to say anything: that is an answer.
+        answers = (ExitCode.OK, ExitCode.INCONCLUSIVE) if words[1] == "compare" else (ExitCode.OK,)
+        assert result.returncode in answers, f"{words}: {result.stdout}{result.stderr}"
     assert seen == {"demo", "probe", "inspect", "treat", "record", "compare", "explain", "env"}
     assert (project / "verdict.json").is_file()
     assert (project / "verdict.html").is_file()

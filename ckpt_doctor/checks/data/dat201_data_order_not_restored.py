@@ -119,11 +119,8 @@ def _remedy(checkpoints: Sequence[CheckpointFacts]) -> str:
     """The framework's own remedy for what the checkpoint lacks, or how to do it by hand."""
     lacking = ((facts, [kind for kind in ORDER if is_absent(facts, kind)]) for facts in checkpoints)
     own = "; ".join(text for facts, kinds in lacking if (text := remedy(facts, *kinds)))
-    by_hand = (
-        "Save and load the sampler's epoch, generator state and position (StatefulDataLoader does), "
-        "and do not seed the sampler anew on resume."
-    )
-    return f"{by_hand} {own}".strip()
+    how = own or "save and load the sampler's epoch, generator state and position (StatefulDataLoader does)"
+    return f"{how[0].upper()}{how[1:]}; and do not seed the sampler anew on resume."
 
 
 def _summary(comparison: Comparison, order: OrderCheck) -> str:

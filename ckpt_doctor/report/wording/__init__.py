@@ -18,6 +18,7 @@ from ckpt_doctor.facts.report import (
     Status,
 )
 from ckpt_doctor.facts.shape import Shape
+from ckpt_doctor.facts.treatment import TRIAL_PREFIX
 
 if TYPE_CHECKING:
     from ckpt_doctor.facts.comparison import Comparison, Interval, StartCost
@@ -71,6 +72,13 @@ def outcome(report: Report) -> tuple[str, ...]:
     if verdict.confidence is not None:
         words.append(verdict.confidence.value)
     return tuple(words)
+
+
+def context_label(name: str) -> str:
+    """What a place is that a report names: a run's recording, that of a treated run, or a baseline's part."""
+    if name.startswith(TRIAL_PREFIX):
+        return f"Without {name.removeprefix(TRIAL_PREFIX)}"
+    return name.capitalize().replace("_", " ")
 
 
 def what_to_do(report: Report) -> tuple[tuple[str, str], ...]:
