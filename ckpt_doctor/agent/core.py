@@ -26,6 +26,8 @@ from ckpt_doctor.signals.clock import OBSERVER, PartClock
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from ckpt_doctor.signals.contract import Digest
+
 FLUSH_EVERY_S = 0.5
 """A killed process loses at most this much of its journal."""
 
@@ -75,7 +77,7 @@ class Agent:
         self._unwritable = False
         self._early: list[object] = []
         self._counters = dict(self._from_zero)
-        self._digests: list[str] = []
+        self._digests: list[tuple[str, Digest]] = []
         self._updated: set[int] = set()
         self._step = 0
         self._step_start_s = self._started_s
@@ -113,17 +115,17 @@ class Agent:
         """Record that something happened, during the current step."""
         self._add(["e", signal, perf_counter(), self._step, duration_s, fields])
 
-    def batch_drawn(self, digest: str | None, source: str) -> None:
+    def batch_drawn(self, digest: Digest | None, source: str) -> None:
         """Record that a batch reached the training loop."""
         self.count("batches")
         if digest is not None:
-            self._digests.append(f"{source[0]}:{digest}")
+            self._digests.append((source[0], digest))
             if len(self._digests) > MAX_DIGESTS:
                 del self._digests[0]
 
     def input_seen(self, digest: str) -> None:
         """Record what identifies the model's input, for steps that no loader feeds."""
-        self._digests.append(f"m:{digest}")
+        self._digests.append(("m", digest))
 
     def after_save(self, act: Callable[[], None]) -> None:
         """Have ``act`` called after each checkpoint save."""
@@ -216,10 +218,10 @@ class Agent:
         if self._aside:
             self._take_in_saves()
         self._read_counters()
-        digests = " ".join(self._digests)
-        output.journal.add(StepLine(self._step, self._step_start_s, now, totals, self._counters, digests))
+        line = StepLine(self._step, self._step_start_s, now, totals, self._counters, self._digests)
+        output.journal.add(line)
         self._counters = {}
-        self._digests.clear()
+        self._digests = []
         self._step += 1
         output.control.put("steps", self._step)
         self._between_steps(output, now)

@@ -16,11 +16,16 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ckpt_doctor.facts.recording import JOURNAL_KIND, JOURNAL_VERSION
 from ckpt_doctor.signals.clock import OBSERVER
+
+if TYPE_CHECKING:
+    from ckpt_doctor.signals.contract import Digest
 
 
 @dataclass(slots=True)
@@ -33,14 +38,16 @@ class StepLine:
     totals_s: list[float]
     """As the clock gives them: seconds by part, then the observer's."""
     counters: dict[str, float]
-    digests: str
+    digests: Sequence[tuple[str, Digest]]
+    """What fed the step: the letter of its kind, and the digest or what works it out."""
 
     def as_list(self) -> list[object]:
         """The line's content."""
         seconds = [round(s, 7) for s in self.totals_s]
         line: list[object] = ["s", self.index, self.t_start_s, self.t_end_s]
         line += [seconds[:OBSERVER], seconds[OBSERVER], self.counters]
-        return [*line, self.digests] if self.digests else line
+        words = (f"{kind}:{made if isinstance(made, str) else made()}" for kind, made in self.digests)
+        return [*line, " ".join(words)] if self.digests else line
 
 
 def _as_json_value(value: object) -> object:

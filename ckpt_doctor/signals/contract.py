@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+Digest = str | Callable[[], str]
+"""What identifies a batch, or what works that out when it is written down: many at once are cheaper."""
+
 
 @dataclass(frozen=True)
 class Signal:
@@ -75,7 +78,7 @@ class Recorder(Protocol):
     def about_to_write(self, path: str) -> None:
         """Announce a file that native code is going to overwrite: a probe protects the user's."""
 
-    def batch_drawn(self, digest: str | None, source: str) -> None:
+    def batch_drawn(self, digest: Digest | None, source: str) -> None:
         """Record that a batch reached the training loop, and what identifies it."""
 
     def input_seen(self, digest: str) -> None:

@@ -55,8 +55,8 @@ def test_a_step_becomes_a_line_as_it_is_written(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     journal = Journal(path, {})
     totals_s = [0.1234567891, *[0.0] * 7, 0.5]
-    journal.add(StepLine(3, 1.0, 2.0, totals_s, {"batches": 1}, ""))
-    journal.add(StepLine(4, 2.0, 3.0, totals_s, {}, "i:1a i:2b"))
+    journal.add(StepLine(3, 1.0, 2.0, totals_s, {"batches": 1}, []))
+    journal.add(StepLine(4, 2.0, 3.0, totals_s, {}, [("i", "1a"), ("i", lambda: "2b")]))
     journal.close()
     parts = [0.1234568, *[0.0] * 7]
     assert lines(path)[1:] == [

@@ -6,11 +6,12 @@ import zlib
 from array import array
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 from ckpt_doctor.signals.clock import OBSERVER
-from ckpt_doctor.signals.contract import Recorder, Signal
+from ckpt_doctor.signals.contract import Digest, Recorder, Signal
 
 SIGNALS = (
     Signal("sample_order", "digest", "data", "CRC-32 of a batch's sample indices, or of its first elements"),
@@ -49,7 +50,7 @@ def install(recorder: Recorder, module: ModuleType) -> None:
         drawn = getattr(iterator, DRAWN, None)
         indices = drawn.popleft() if drawn else None
         if indices is not None and not _all_none(indices):
-            recorder.batch_drawn(_digest_of_indices(indices), "indices")
+            recorder.batch_drawn(_identity_of(indices), "indices")
         else:
             recorder.batch_drawn(_digest_of_batch(batch, tensor_type), "batches")
 
@@ -77,10 +78,17 @@ def _all_none(indices: Any) -> bool:
     return isinstance(indices, list) and all(index is None for index in indices[:2])
 
 
+def _identity_of(indices: Any) -> Digest:
+    """The digest of a batch's indices; that of plain numbers is worked out later, from a copy."""
+    if isinstance(indices, list) and indices and type(indices[0]) is int:
+        return partial(_digest_of_indices, tuple(indices))
+    return _digest_of_indices(indices)
+
+
 def _digest_of_indices(indices: Any) -> str:
     try:
         data = array("q", indices).tobytes()
-    except TypeError:
+    except (TypeError, OverflowError):
         data = repr(indices)[:4096].encode()
     return f"{zlib.crc32(data):08x}"
 

@@ -51,6 +51,28 @@ update(torch.ones(1, 8))
 """
 )
 
+ODD = (
+    LOOP
+    + """
+class Reusing:
+    def __iter__(self):
+        batch = []
+        for first in (0, 4, 8):
+            batch[:] = range(first, first + 4)
+            yield batch
+class Keyed(torch.utils.data.Dataset):
+    def __getitem__(self, key):
+        return torch.ones(8)
+for x, indices in DataLoader(Numbers(), batch_sampler=Reusing()):
+    update(x)
+    print(*indices.tolist())
+for x in DataLoader(Keyed(), batch_size=None, sampler=[1, 2]):
+    update(x[None])
+for x in DataLoader(Keyed(), batch_size=1, sampler=["a", 2**70, (1, 2), {{"a": 1}}]):
+    update(x)
+"""
+)
+
 STATEFUL = (
     LOOP
     + """
@@ -93,6 +115,15 @@ def test_a_digest_stands_for_the_indices(train: Train) -> None:
     recorded = shuffled(train)
     assert recorded.steps.digest_source == "indices"
     assert digests(recorded) == expected(recorded)
+
+
+def test_indices_that_are_no_list_of_numbers(train: Train) -> None:
+    """A sampler may go on with its own list, and draw numbers without end, names or anything else."""
+    recorded = train(ODD.format())
+    found = digests(recorded)
+    assert found[:3] == expected(recorded)
+    assert len(found) == len(set(found)) == 9
+    assert all(found)
 
 
 def test_the_same_seed_gives_the_same_digests(record: Record) -> None:
