@@ -31,6 +31,8 @@ TURN_TIMEOUT_S = 600.0
 _POLL_S = 0.001
 _POLLS = 50
 """Looks at the held processes between two looks at whether the run has ended."""
+RELEASE_TIMEOUT_S = 30.0
+"""A held process looks twice a millisecond whether it may go on, but may have to wait for a CPU."""
 _SLOW_POLL_S = 0.02
 _END_TIMEOUT_S = 10.0
 
@@ -262,9 +264,11 @@ class Arm:
         self.wait_until(self.any_held, timeout_s)
 
     def release_once(self) -> None:
-        """Let held processes go on to the next save."""
+        """Let held processes go on to the next save; a hold that is seen afterwards is another one."""
+        taken = self.steps()
         for control in self._training():
             control.put("hold_at", NEVER)
+        self.wait_until(lambda: self.steps() > taken or not self.any_held(), RELEASE_TIMEOUT_S)
 
     def start_stacks(self) -> None:
         """Attach the stack samplers; they wait until a turn wants them."""

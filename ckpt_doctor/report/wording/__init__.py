@@ -18,7 +18,6 @@ from ckpt_doctor.facts.report import (
     Status,
 )
 from ckpt_doctor.facts.shape import Shape
-from ckpt_doctor.facts.treatment import TRIAL_PREFIX
 
 if TYPE_CHECKING:
     from ckpt_doctor.facts.comparison import Comparison, Interval, StartCost
@@ -76,6 +75,8 @@ def outcome(report: Report) -> tuple[str, ...]:
 
 def context_label(name: str) -> str:
     """What a place is that a report names: a run's recording, that of a treated run, or a baseline's part."""
+    from ckpt_doctor.facts.treatment import TRIAL_PREFIX
+
     if name.startswith(TRIAL_PREFIX):
         return f"Without {name.removeprefix(TRIAL_PREFIX)}"
     return name.capitalize().replace("_", " ")

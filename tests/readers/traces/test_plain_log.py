@@ -92,7 +92,9 @@ def test_a_log_without_times(tmp_path: Path, pattern: str, words: str) -> None:
 
 
 def test_no_pattern(tmp_path: Path) -> None:
-    """Without a pattern a text is no evidence."""
+    """Without a pattern a text is no evidence, and it is said how it can be."""
     path = tmp_path / "train.log"
     path.write_text("step 1 took 2 s\n")
-    assert read_runs(str(path), str(path)) is None
+    with pytest.raises(InputError, match="it is text that does not say what it means") as refused:
+        read_runs(str(path), str(path))
+    assert "--log-pattern" in str(refused.value.hint)

@@ -132,14 +132,22 @@ def test_what_cannot_be_read(tmp_path: Path, text: str, words: str) -> None:
     assert refused.value.hint
 
 
-@pytest.mark.parametrize(
-    "text", ["", "hello\n", "hello, world\nhow, are you\n", "1,2\n3,4\n", '{"a": {"b": 1}}', "{}"]
-)
+@pytest.mark.parametrize("text", ["", '{"a": {"b": 1}}', "{}"])
 def test_what_is_no_table(tmp_path: Path, text: str) -> None:
-    """Other texts are none, and are left to other readers."""
+    """Nothing, and other JSON, is none, and is left to other readers."""
     path = tmp_path / "a"
     path.write_text(text)
     assert read_runs(str(path), str(path)) is None
+
+
+@pytest.mark.parametrize("text", ["hello\n", "hello, world\nhow, are you\n", "1,2\n3,4\n"])
+def test_a_text_that_is_no_table(tmp_path: Path, text: str) -> None:
+    """It is told that its columns have no names that are known."""
+    path = tmp_path / "a"
+    path.write_text(text)
+    with pytest.raises(InputError, match="it is text that does not say what it means") as refused:
+        read_runs(str(path), str(path))
+    assert "--column" in str(refused.value.hint)
 
 
 def test_a_line_without_end(tmp_path: Path) -> None:
