@@ -151,6 +151,7 @@ dist.init_process_group("gloo")
 crash = Crash(int(sys.argv[2]), sys.argv[3]) if len(sys.argv) > 2 else None
 rank, ranks = dist.get_rank(), dist.get_world_size()
 train(folder / "run", folder / f"log{rank}", ranks=ranks, rank=rank, crash=crash)
+dist.destroy_process_group()
 """
 
 
