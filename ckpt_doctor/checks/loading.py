@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from statistics import fmean
 
-from ckpt_doctor.checks import blame
+from ckpt_doctor.checks import blame, likeness
 from ckpt_doctor.facts.comparison import Comparison, FingerprintChange, Window
 from ckpt_doctor.facts.run import Event
 
@@ -28,8 +28,7 @@ SNAPSHOTS = 0.5
 WAITING_CPU_SHARE = 0.5
 """Parts that grew with less CPU time than this part of their growth are waiting, not working."""
 WORK = ("batches", "elements", "input_elements")
-WORK_RATIO = 1.1
-"""More batches or elements than this per step are another cause (DAT202, WRK501)."""
+"""More of these per step, by ``likeness.WORK_RATIO``, is another cause (DAT202, WRK501)."""
 FEWER = ("num_workers", "prefetch_factor", "pin_memory")
 OTHER = ("kind", "context", "collate_fn", "batch_size")
 
@@ -82,7 +81,7 @@ def works_more(comparison: Comparison) -> float:
     """The factor by which a step draws more data; 1 where it does not, or is not known to."""
     known = [blame.factor(comparison.counter(name)) or 1.0 for name in WORK]
     most = max(known)
-    return most if most >= WORK_RATIO else 1.0
+    return most if most >= likeness.WORK_RATIO else 1.0
 
 
 def wait_s(comparison: Comparison) -> float:

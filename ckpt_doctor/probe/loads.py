@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ckpt_doctor.errors import ScriptError
 from ckpt_doctor.probe.arm import Arm
-from ckpt_doctor.probe.saved import saves
+from ckpt_doctor.probe.saved import changed_since, saves
 
 
 def other_load(after: Arm, before: Arm, checkpoint: Path, since_unix_s: float) -> str | None:
@@ -27,7 +27,7 @@ def other_load(after: Arm, before: Arm, checkpoint: Path, since_unix_s: float) -
     if any(is_within(path, checkpoint) for path in loaded):
         return None
     saved = {save.path for save in saves(before.folder.glob("rank*.jsonl"))}
-    others = sorted({path for path in loaded if path in saved and _written_since(path, since_unix_s)})
+    others = sorted({path for path in loaded if path in saved and changed_since(Path(path), since_unix_s)})
     if others:
         return f"the resumed run loaded {others[0]}, not {checkpoint}"
     raise ScriptError(
@@ -42,10 +42,3 @@ def is_within(path: str, checkpoint: Path) -> bool:
     """Whether a path is the checkpoint, or a file of it."""
     real, target = os.path.realpath(path), os.path.realpath(checkpoint)
     return real == target or real.startswith(target + os.sep)
-
-
-def _written_since(path: str, unix_s: float) -> bool:
-    try:
-        return os.stat(path).st_mtime >= unix_s
-    except OSError:
-        return False

@@ -84,8 +84,8 @@ def checkpoint_of(
     if len(candidates) < len(saved):
         candidates += written
     places = {_where_now(path, moves) for path in candidates}
-    folders = [path for path in places if path.is_dir() and _changed_since(path, since_unix_s)]
-    files = [path for path in places if _is_state(path) and _changed_since(path, since_unix_s)]
+    folders = [path for path in places if path.is_dir() and changed_since(path, since_unix_s)]
+    files = [path for path in places if _is_state(path) and changed_since(path, since_unix_s)]
     if len(folders) == 1 and all(folders[0] in path.parents for path in files):
         return folders[0]
     if not files:
@@ -100,7 +100,7 @@ def checkpoint_of(
 def newest(pattern: str, since_unix_s: float) -> Path | None:
     """The newest match of a glob that was changed since then; None where there is none."""
     matches = [Path(match) for match in glob.glob(os.path.expanduser(pattern), recursive=True)]
-    fresh = [path for path in matches if _changed_since(path, since_unix_s)]
+    fresh = [path for path in matches if changed_since(path, since_unix_s)]
     return max(fresh, key=lambda path: path.stat().st_mtime, default=None)
 
 
@@ -129,7 +129,8 @@ def _is_state(path: Path) -> bool:
     return path.is_file() and path.stat().st_size >= MIN_BYTES
 
 
-def _changed_since(path: Path, unix_s: float) -> bool:
+def changed_since(path: Path, unix_s: float) -> bool:
+    """Whether a file was changed then or later; one that is not there was not."""
     try:
         return path.stat().st_mtime >= unix_s
     except OSError:
@@ -145,4 +146,4 @@ def _same_state(files: Sequence[Path]) -> bool:
 def _made_since(folder: Path, unix_s: float) -> bool:
     """Whether all that a folder holds was written since then."""
     entries = [entry for entry in folder.rglob("*") if entry.is_file()]
-    return all(_changed_since(entry, unix_s) for entry in entries)
+    return all(changed_since(entry, unix_s) for entry in entries)
