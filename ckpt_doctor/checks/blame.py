@@ -10,7 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ckpt_doctor.checks import hosts, likeness
-from ckpt_doctor.facts.comparison import Comparison, CounterDelta, FingerprintChange, LineDelta, Shape
+from ckpt_doctor.facts.comparison import (
+    Comparison,
+    CounterDelta,
+    FingerprintChange,
+    LineDelta,
+    Shape,
+    Window,
+)
 from ckpt_doctor.facts.report import Confidence, Evidence, Finding, Location, Severity
 from ckpt_doctor.facts.run import PARTS
 
@@ -37,6 +44,8 @@ MAX_DETECTABLE_RATIO = 1.30
 """Steps so noisy that only larger slowdowns would show cannot be called equally fast."""
 MAX_HIDDEN_RATIO = 1.20
 """However noisy: where the interval ends below this, no slowdown that matters is hidden."""
+IN_TURNS_RATIO = 1.15
+"""What runs that took turns have to read to be called slower, on any heap."""
 UNEXPLAINED_SHARE = 0.25
 """Part of the slowdown that must be left unexplained to be reported."""
 WORK_SHARE = 0.5
@@ -50,6 +59,8 @@ HEAVY_OBSERVER_RATIO = 0.15
 """Observing that takes this part of a step leaves the clock nothing to prove."""
 GROWING_RATIO = 1.2
 """The last third of a window over its first third, from which on a growing cost is called one."""
+OPTIMIZERS_GROWTH_SHARE = 0.5
+"""Part of a growth within the window from which on it is the optimizer step's own."""
 CPU_KEYS = ("cpus.allowed", "threads.intra_op", "env.OMP_NUM_THREADS", "env.MKL_NUM_THREADS")
 """Settings that say how many CPUs a process may use, and how many it wants to."""
 
@@ -139,6 +150,12 @@ def few_steps(comparison: Comparison) -> str | None:
 def too_noisy(comparison: Comparison) -> bool:
     """Whether even a large slowdown could hide in these steps, and the interval does not rule it out."""
     return comparison.detectable_ratio > MAX_DETECTABLE_RATIO and comparison.ratio.high > MAX_HIDDEN_RATIO
+
+
+def would_count_in_turns(comparison: Comparison) -> bool:
+    """Whether runs that took no turns read as runs have to that took turns, to be called slower."""
+    ratio = comparison.ratio
+    return not comparison.paired and ratio.low > 1.0 and ratio.value >= IN_TURNS_RATIO
 
 
 def data_parts(comparison: Comparison) -> tuple[str, ...]:
@@ -349,16 +366,32 @@ def steady_heap(comparison: Comparison) -> bool:
 
 
 def cost_grows(comparison: Comparison) -> bool:
-    """Whether the resumed run's steps become ever more expensive within its window."""
-    return comparison.shape is Shape.GROWING and growth_within(comparison) >= GROWING_RATIO
+    """Whether the resumed run's steps become ever more expensive within its window, by the script's doing.
+
+    What grows within torch's own optimizer step is the optimizer's: no list of the script's is in there.
+    """
+    if comparison.shape is not Shape.GROWING or growth_within(comparison) < GROWING_RATIO:
+        return False
+    window = comparison.after
+    own = _thirds_s(window.rank.steps.parts.get("optimizer", ())[window.first : window.last])
+    whole = _thirds_s(_times_s(window))
+    return own[1] - own[0] < OPTIMIZERS_GROWTH_SHARE * (whole[1] - whole[0])
 
 
 def growth_within(comparison: Comparison) -> float:
     """Mean step of the last third of the resumed run's window over that of the first third."""
-    window = comparison.after
-    times = [window.rank.steps.step_s(i) for i in range(window.first, window.last)]
-    third = max(1, len(times) // 3)
-    return sum(times[-third:]) / sum(times[:third])
+    first_s, last_s = _thirds_s(_times_s(comparison.after))
+    return last_s / first_s
+
+
+def _times_s(window: Window) -> list[float]:
+    return [window.rank.steps.step_s(i) for i in range(window.first, window.last)]
+
+
+def _thirds_s(times_s: Sequence[float]) -> tuple[float, float]:
+    """Sums over the first and the last third; 0 where there is nothing."""
+    third = max(1, len(times_s) // 3)
+    return sum(times_s[:third]), sum(times_s[-third:])
 
 
 def unexplained_s(comparison: Comparison, findings: Sequence[Finding]) -> float:

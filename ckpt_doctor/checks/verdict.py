@@ -199,6 +199,8 @@ def doubt_of(comparison: Comparison, findings: Sequence[Finding]) -> str | None:
         return f"{reading}, but the machine was busy with other things and no counter explains it"
     if blame.stretched(comparison):
         return f"{reading}, but something else had the machine in one of the runs"
+    if blame.would_count_in_turns(comparison):
+        return f"{reading}, and runs that took no turns differ by as much without a cause"
     if ratio.value >= comparison.effect_floor_ratio:
         return f"{reading}, which these steps cannot tell from noise"
     if blame.too_noisy(comparison):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -22,10 +22,11 @@ from ckpt_doctor.readers.timeline import (
     Span,
     Stretch,
     Stretches,
+    covered_s,
     in_order,
     joined,
+    met,
     ordered,
-    overlap_s,
     parts_of,
     runs_of,
     union_of,
@@ -266,34 +267,50 @@ def _operator_s(run: Profiled, spans: Sequence[Span]) -> Column:
     operators = run.trace.operators.get(run.thread)
     if operators is None:
         return (0.0,) * len(run.steps)
-    taken = union_of([_stretches(spans)])
+    taken = _columns(union_of([_stretches(spans)]))
     every = in_order((operators.starts_s, operators.ends_s))
-    running = joined(stretch for stretch in every if overlap_s(taken, stretch) <= 0.0)
-    return tuple(overlap_s(running, step) for step in run.steps)
+    running = joined(stretch for stretch in every if not met(taken, stretch))
+    return tuple(covered_s(_columns(run.steps), running))
 
 
 def _device_counters(run: Profiled, spans: Sequence[Span]) -> dict[str, Column]:
     """What the devices did: busy, idle, and idle while the host waited for data."""
-    busy = union_of((times.starts_s, times.ends_s) for times in run.trace.kernels.values())
-    waits = union_of([_stretches([span for span in spans if span.part == "data_wait"])])
-    busy_s = [overlap_s(busy, step) for step in run.steps]
+    busy_s = covered_s(_columns(run.steps), _busy(run))
     idle_s = [end_s - start_s - s for (start_s, end_s), s in zip(run.steps, busy_s, strict=True)]
-    exposed_s = [
-        sum(end_s - start_s - overlap_s(busy, (start_s, end_s)) for start_s, end_s in _within(waits, step))
-        for step in run.steps
-    ]
+    waits = union_of([_stretches([span for span in spans if span.part == "data_wait"])])
     return {
         "device_busy_s": tuple(busy_s),
         "device_idle_s": tuple(idle_s),
-        "exposed_data_wait_s": tuple(exposed_s),
+        "exposed_data_wait_s": _idle_within(run, list(waits)),
     }
+
+
+def _busy(run: Profiled) -> Iterator[Stretch]:
+    """When at least one device worked."""
+    return union_of((times.starts_s, times.ends_s) for times in run.trace.kernels.values())
+
+
+def _idle_within(run: Profiled, stretches: Sequence[Stretch]) -> Column:
+    """Seconds of each step that lie in some stretches and in which no device worked."""
+    steps, pieces = _columns(run.steps), []
+    for start_s, end_s in stretches:
+        for step in met(steps, (start_s, end_s)):
+            pieces.append((step, (max(start_s, steps[0][step]), min(end_s, steps[1][step]))))
+    busy_s = covered_s(_columns([piece for _, piece in pieces]), _busy(run))
+    totals_s = [0.0] * len(run.steps)
+    for (step, (start_s, end_s)), s in zip(pieces, busy_s, strict=True):
+        totals_s[step] += end_s - start_s - s
+    return tuple(totals_s)
 
 
 def _stretches(spans: Sequence[Span]) -> Stretches:
     return [span.start_s for span in spans], [span.end_s for span in spans]
 
 
-def _within(stretches: Stretches, step: Stretch) -> list[Stretch]:
-    """What of some stretches lies in a step."""
-    cut = ((max(a, step[0]), min(b, step[1])) for a, b in zip(*stretches, strict=True))
-    return [(a, b) for a, b in cut if a < b]
+def _columns(stretches: Iterable[Stretch]) -> Stretches:
+    """Starts, and ends, of stretches."""
+    starts_s, ends_s = array("d"), array("d")
+    for start_s, end_s in stretches:
+        starts_s.append(start_s)
+        ends_s.append(end_s)
+    return starts_s, ends_s

@@ -90,28 +90,45 @@ def runs_of(stretches: Iterable[Stretch], interruptions: Sequence[Sequence[float
     return runs
 
 
-def union_of(sources: Iterable[Stretches]) -> Stretches:
+def union_of(sources: Iterable[Stretches]) -> Iterator[Stretch]:
     """The stretches in which at least one of many ran, in order and apart from each other."""
     return joined(merge(*(in_order(source) for source in sources)))
 
 
-def joined(stretches: Iterable[Stretch]) -> Stretches:
+def joined(stretches: Iterable[Stretch]) -> Iterator[Stretch]:
     """Stretches in the order of their starts, each joined with what begins before it ends."""
-    starts, ends = array("d"), array("d")
+    last: Stretch | None = None
     for start_s, end_s in stretches:
-        if ends and start_s <= ends[-1]:
-            ends[-1] = max(ends[-1], end_s)
+        if last is None:
+            last = start_s, end_s
+        elif start_s <= last[1]:
+            last = last[0], max(last[1], end_s)
         else:
-            starts.append(start_s)
-            ends.append(end_s)
-    return starts, ends
+            yield last
+            last = start_s, end_s
+    if last is not None:
+        yield last
 
 
-def overlap_s(stretches: Stretches, within: Stretch) -> float:
-    """Seconds of a stretch that are covered by others, which are in order and apart."""
+def met(stretches: Stretches, by: Stretch) -> range:
+    """Which of some stretches, in order and apart, another one meets."""
     starts_s, ends_s = stretches
-    first, last = bisect_right(ends_s, within[0]), bisect_left(starts_s, within[1])
-    return sum(min(ends_s[i], within[1]) - max(starts_s[i], within[0]) for i in range(first, last))
+    return range(bisect_right(ends_s, by[0]), bisect_left(starts_s, by[1]))
+
+
+def covered_s(stretches: Stretches, by: Iterable[Stretch]) -> list[float]:
+    """Seconds of each of some stretches that others cover; those are many, so they are not kept.
+
+    Args:
+        stretches: In order and apart from each other.
+        by: What covers them, apart from each other.
+    """
+    starts_s, ends_s = stretches
+    totals_s = [0.0] * len(starts_s)
+    for other in by:
+        for i in met(stretches, other):
+            totals_s[i] += min(ends_s[i], other[1]) - max(starts_s[i], other[0])
+    return totals_s
 
 
 def _any_between(moments: Sequence[float], start_s: float, end_s: float) -> bool:

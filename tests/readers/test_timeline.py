@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckpt_doctor.readers.timeline import Span, in_order, overlap_s, parts_of, runs_of, union_of
+from ckpt_doctor.readers.timeline import Span, covered_s, in_order, met, parts_of, runs_of, union_of
 
 PARTS = ("data_wait", "compile", "forward", "backward", "optimizer", "rest")
 MOMENTS = st.integers(0, 60).map(float)
@@ -82,21 +83,30 @@ def test_runs() -> None:
 @given(st.lists(st.lists(st.tuples(MOMENTS, MOMENTS).map(sorted), max_size=6), max_size=4))
 def test_union(sources: list[list[list[float]]]) -> None:
     """The union covers each moment that any of them covers, once, whatever their order."""
-    starts, ends = union_of(([a for a, _ in source], [b for _, b in source]) for source in sources)
-    assert all(a <= b for a, b in zip(starts, ends, strict=True))
-    assert all(end < start for end, start in zip(ends, starts[1:], strict=False))
-    for moment in range(60):
+    union = list(union_of(([a for a, _ in source], [b for _, b in source]) for source in sources))
+    assert all(a <= b for a, b in union)
+    assert all(one[1] < two[0] for one, two in pairwise(union))
+    moments = [float(moment) for moment in range(60)]
+    covered = covered_s((moments, [moment + 1 for moment in moments]), union)
+    for moment, share in zip(moments, covered, strict=True):
         inside = any(a <= moment and moment + 1 <= b for source in sources for a, b in source)
-        covered = overlap_s((starts, ends), (moment, moment + 1))
-        assert covered == 1 if inside else 0 <= covered <= 1
+        assert share == 1 if inside else 0 <= share <= 1
 
 
-def test_overlap() -> None:
-    """Only what lies within counts."""
+def test_covered() -> None:
+    """Only what lies within counts, for each stretch on its own."""
+    steps = ([1.0, 2.0, 9.5], [2.0, 8.5, 10.0])
+    assert covered_s(steps, [(0.0, 2.0), (4.0, 6.0), (8.0, 9.0)]) == [1, 2.5, 0]
+    assert covered_s(steps, []) == [0, 0, 0]
+    assert covered_s(([], []), [(0.0, 1.0)]) == []
+
+
+def test_met() -> None:
+    """What only touches is not met."""
     stretches = ([0.0, 4.0, 8.0], [2.0, 6.0, 9.0])
-    assert overlap_s(stretches, (1.0, 8.5)) == 1 + 2 + 0.5
-    assert overlap_s(stretches, (2.0, 4.0)) == 0
-    assert overlap_s(([], []), (0.0, 1.0)) == 0
+    assert list(met(stretches, (1.0, 8.5))) == [0, 1, 2]
+    assert list(met(stretches, (2.0, 4.0))) == []
+    assert list(met(stretches, (4.5, 5.0))) == [1]
 
 
 def test_in_order() -> None:

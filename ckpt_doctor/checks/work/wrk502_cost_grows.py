@@ -9,7 +9,7 @@ How it is measured
 ------------------
 The shape of the slowdown is growing: the last third of the window takes ``blame.GROWING_RATIO`` times as
 long as the first, with a clear trend that the control does not have. The user's lines that grew name the
-place. What other rules explain is not counted.
+place. What other rules explain is not counted, nor what grows within the optimizer's own step.
 
 How to fix it
 -------------

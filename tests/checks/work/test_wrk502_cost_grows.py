@@ -25,6 +25,18 @@ def test_steps_that_grow_are_told_with_the_line_that_grew() -> None:
     assert decide(case, findings).side is Side.WORK
 
 
+def test_growth_of_the_optimizers_own_step_is_not_the_scripts() -> None:
+    """No list of the script's lies in torch's optimizer step: what grows there is told as compute."""
+    more = [0.0001 * i for i in range(200)]
+    times = [t + each for t, each in zip(noisy(0.01, 200, seed=3), more, strict=True)]
+    optimizer = [PARTS["optimizer"] + each for each in more]
+    after = make_run(times, arm="after", parts={**PARTS, "optimizer": optimizer}, turn_steps=20)
+    case = make_case(control(), after)
+    findings, _ = judge(case)
+    assert [f.code for f in findings] == ["CMP319"]
+    assert decide(case, findings).side is Side.COMPUTE
+
+
 def test_a_steady_slowdown_does_not_grow() -> None:
     """Slower from the first step on is another finding."""
     assert [f.code for f in judge(make_case(control(), resumed(0.02)))[0]] == ["CMP319"]

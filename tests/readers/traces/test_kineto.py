@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -304,19 +305,19 @@ print(len(report.comparison.after.rank.steps), peak_kb, len(told), told == sorte
 def test_a_gigabyte(tmp_path: Path) -> None:
     """A trace of 1 GB is read in memory for a small part of it, and tells how far it is."""
     args = {"Input Dims": [[256], [64, 128], [128, 256]], "Call stack": "x" * 200}
-    operator = {"ph": "X", "cat": "cpu_op", "name": "aten::addmm", "pid": 7, "tid": 7, "ts": "@", "dur": 2}
-    operator["args"] = args
-    kernel = {"ph": "X", "cat": "kernel", "name": "gemm" * 20, "pid": 0, "tid": 7, "ts": "@", "dur": 3}
-    pattern = ",\n".join(json.dumps(each).replace('"@"', "%d") for each in (operator, kernel)) + ",\n"
+    operator = {"ph": "X", "cat": "cpu_op", "name": "aten::addmm", "pid": 7, "tid": 7, "dur": 2, "args": args}
+    kernel = {"ph": "X", "cat": "kernel", "name": "gemm" * 20, "pid": 0, "tid": 7, "dur": 3, "args": args}
+    # In the order of their starts, as profilers write them.
+    many = [{**each, "ts": 5 * k} for k in range(200) for each in (operator, kernel)]
+    events = sorted([*step_events(0, 0), *many], key=lambda event: cast("int", event["ts"]))
+    pattern = "".join(json.dumps({**event, "ts": "@"}).replace('"@"', "%d") + ",\n" for event in events)
     path = tmp_path / "big.json"
     written = steps = 0
     with path.open("w") as file:
         file.write('{"schemaVersion": 1, "traceEvents": [\n')
         while written < 10**9:
-            start = 10_000 * steps
-            marks = ",\n".join(map(json.dumps, step_events(steps, start))) + ",\n"
-            events = (pattern % (start + 5 * k, start + 5 * k) for k in range(200))
-            written += file.write(marks + "".join(events))
+            text = pattern % tuple(10_000 * steps + cast("int", event["ts"]) for event in events)
+            written += file.write(text.replace("ProfilerStep#0", f"ProfilerStep#{steps}"))
             steps += 1
         file.write(json.dumps({"ph": "M", "name": "end"}) + "]}\n")
     done = subprocess.run(
