@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ckpt_doctor.agent import control as shared
 from ckpt_doctor.agent import files
@@ -63,6 +63,7 @@ class Agent:
         self._readers: list[Callable[[], dict[str, float] | None]] = []
         self._describers: list[Callable[[], dict[str, object]]] = []
         self._after_save: list[Callable[[], None]] = []
+        self._at_batch: list[Callable[[Any, Any], None]] = []
         self._reset()
         atexit.register(self._end, "itself")
 
@@ -122,6 +123,15 @@ class Agent:
             self._digests.append((source[0], digest))
             if len(self._digests) > MAX_DIGESTS:
                 del self._digests[0]
+
+    def with_each_batch(self, act: Callable[[Any, Any], None]) -> None:
+        """Have ``act`` called with a loader's iterator and each batch that it gives."""
+        self._at_batch.append(act)
+
+    def batch_arrived(self, iterator: object, batch: object) -> None:
+        """Hand a batch to all that asked for each one."""
+        for act in self._at_batch:
+            act(iterator, batch)
 
     def input_seen(self, digest: str) -> None:
         """Record what identifies the model's input, for steps that no loader feeds."""

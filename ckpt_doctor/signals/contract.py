@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -80,6 +80,12 @@ class Recorder(Protocol):
 
     def batch_drawn(self, digest: Digest | None, source: str) -> None:
         """Record that a batch reached the training loop, and what identifies it."""
+
+    def with_each_batch(self, act: Callable[[Any, Any], None]) -> None:
+        """Have ``act`` called with a loader's iterator and each batch that it gives; observer's time."""
+
+    def batch_arrived(self, iterator: object, batch: object) -> None:
+        """Hand a batch to all that asked for each one."""
 
     def input_seen(self, digest: str) -> None:
         """Record what identifies the model's input, for steps that no loader feeds."""

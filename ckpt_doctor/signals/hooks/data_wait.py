@@ -31,7 +31,9 @@ def install(recorder: Recorder, module: ModuleType) -> None:
     def make(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def timed_next(iterator: Any) -> Any:
             if not recorder.in_training_thread():
-                return original(iterator)
+                batch = original(iterator)
+                recorder.batch_arrived(iterator, batch)
+                return batch
             first = iterator._num_yielded == 0
             start = perf_counter()
             recorder.push(DATA_WAIT)
@@ -42,6 +44,7 @@ def install(recorder: Recorder, module: ModuleType) -> None:
                 raise
             recorder.pop_into(FORWARD)
             recorder.push(OBSERVER)
+            recorder.batch_arrived(iterator, batch)
             elements, samples = _size(batch, tensor_type)
             recorder.count("elements", elements)
             recorder.count("samples", samples)

@@ -10,7 +10,6 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from ckpt_doctor.signals.clock import OBSERVER
 from ckpt_doctor.signals.contract import Digest, Recorder, Signal
 
 SIGNALS = (
@@ -54,23 +53,10 @@ def install(recorder: Recorder, module: ModuleType) -> None:
         else:
             recorder.batch_drawn(_digest_of_batch(batch, tensor_type), "batches")
 
-    def make_next(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        def identified_next(iterator: Any) -> Any:
-            batch = original(iterator)
-            if not recorder.in_training_thread():
-                identify(iterator, batch)
-                return batch
-            recorder.push(OBSERVER)
-            identify(iterator, batch)
-            recorder.pop()
-            return batch
-
-        return identified_next
-
     base = module._BaseDataLoaderIter
     recorder.wrap(base, "_next_index", make_next_index)
     recorder.wrap(base, "_reset", make_reset)
-    recorder.wrap(base, "__next__", make_next)
+    recorder.with_each_batch(identify)
 
 
 def _all_none(indices: Any) -> bool:
