@@ -10,6 +10,7 @@ import statistics
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -64,6 +65,9 @@ class Agent:
         self._describers: list[Callable[[], dict[str, object]]] = []
         self._after_save: list[Callable[[], None]] = []
         self._at_batch: list[Callable[[Any, Any], None]] = []
+        self._at_backward: list[Callable[[str, tuple[Any, ...], dict[str, Any]], None]] = []
+        self._at_optimizer: list[Callable[[Any], None]] = []
+        self._optimizers: dict[int, weakref.ref[object]] = {}
         self._reset()
         atexit.register(self._end, "itself")
 
@@ -132,6 +136,28 @@ class Agent:
         """Hand a batch to all that asked for each one."""
         for act in self._at_batch:
             act(iterator, batch)
+
+    def with_each_backward(self, act: Callable[[str, tuple[Any, ...], dict[str, Any]], None]) -> None:
+        """Have ``act`` called before each outermost backward pass."""
+        self._at_backward.append(act)
+
+    def backward_begins(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Tell all that asked for each backward pass."""
+        self.count("backwards")
+        for act in self._at_backward:
+            act(name, args, kwargs)
+
+    def for_each_optimizer(self, act: Callable[[Any], None]) -> None:
+        """Have ``act`` called with each optimizer when it steps for the first time."""
+        self._at_optimizer.append(act)
+
+    def optimizer_steps(self, optimizer: object) -> None:
+        """Record that an optimizer begins a step."""
+        known = self._optimizers.get(id(optimizer))
+        if known is None or known() is not optimizer:
+            self._optimizers[id(optimizer)] = weakref.ref(optimizer)
+            for act in self._at_optimizer:
+                act(optimizer)
 
     def input_seen(self, digest: str) -> None:
         """Record what identifies the model's input, for steps that no loader feeds."""
@@ -221,7 +247,7 @@ class Agent:
         """Write down the step that ends at ``now``; what follows here is in no step."""
         if self._step == 0:
             self._thread = threading.get_ident()
-        output = self._register()
+        output = self._output or self._register()
         if output is None:
             return
         totals = self._clock.take(now)
@@ -248,11 +274,11 @@ class Agent:
         self._saved = True
 
     def _read_counters(self) -> None:
-        answers = [(read, read()) for read in self._readers]
-        for read, counters in answers:
+        for read in tuple(self._readers):
+            counters = read()
             if counters is None:
                 self._readers.remove(read)
-            else:
+            elif counters:
                 self._counters.update(counters)
 
     def _between_steps(self, output: _Output, now: float) -> None:

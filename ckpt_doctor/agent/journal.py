@@ -41,21 +41,16 @@ class StepLine:
     digests: Sequence[tuple[str, Digest]]
     """What fed the step: the letter of its kind, and the digest or what works it out."""
 
-    def as_list(self) -> list[object]:
-        """The line's content."""
-        seconds = [round(s, 7) for s in self.totals_s]
-        line: list[object] = ["s", self.index, self.t_start_s, self.t_end_s]
-        line += [seconds[:OBSERVER], seconds[OBSERVER], self.counters]
-        words = (f"{kind}:{made if isinstance(made, str) else made()}" for kind, made in self.digests)
-        return [*line, " ".join(words)] if self.digests else line
+    def text(self) -> str:
+        """The line as JSON; put together here in less than half the time that an encoder takes for it."""
+        words = [f"{kind}:{made if isinstance(made, str) else made()}" for kind, made in self.digests]
+        digests = f',"{" ".join(words)}"' if words else ""
+        times_s = self.t_start_s, self.t_end_s, *self.totals_s
+        return _STEP % (self.index, *times_s, _encode(self.counters), digests)
 
 
-def _as_json_value(value: object) -> object:
-    """What stands for a value that JSON does not know."""
-    return value.as_list() if isinstance(value, StepLine) else str(value)
-
-
-_encode = json.JSONEncoder(default=_as_json_value, separators=(",", ":")).encode
+_STEP = f'["s",%d,%.7f,%.7f,[{",".join(["%.7f"] * OBSERVER)}],%.7f,%s%s]'
+_encode = json.JSONEncoder(default=str, separators=(",", ":")).encode
 
 
 class Journal:
@@ -81,7 +76,7 @@ class Journal:
         if not self._pending:
             return
         lines, self._pending = self._pending, []
-        text = "\n".join(_encode(line) for line in lines)
+        text = "\n".join(line.text() if isinstance(line, StepLine) else _encode(line) for line in lines)
         data = (text + "\n").encode("utf-8", "backslashreplace")
         try:
             while data:

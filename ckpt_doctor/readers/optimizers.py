@@ -44,6 +44,11 @@ class Parameters:
         self.shapes: set[Shape] = set()
         """Shapes of all tensors of the checkpoint that belong to no optimizer."""
 
+    def widest_trained(self) -> str | None:
+        """The widest dtype that can be trained among all tensors: counts of batches are int64."""
+        trained = (dtype for dtype in self.widest.values() if "float" in dtype or "complex" in dtype)
+        return max(trained, key=_bits, default=None)
+
 
 def parameters_of(models: list[Find]) -> Parameters:
     """The tensors of all models of a checkpoint."""
@@ -256,7 +261,8 @@ class _Account:
         named = self.parameters.by_name.get(self.names.get(id_, ""))
         if named is not None:
             return named.dtype
-        return self.parameters.widest.get(shape) if shape is not None else None
+        # Factors do not tell their parameter's shape: they may be as wide as any parameter of the model.
+        return self.parameters.widest_trained() if shape is None else self.parameters.widest.get(shape)
 
     def _matched_dtypes(self) -> set[str]:
         found = {self._parameter_dtype(id_, shape) for id_, shape in self.shapes.items()}

@@ -87,6 +87,18 @@ class Recorder(Protocol):
     def batch_arrived(self, iterator: object, batch: object) -> None:
         """Hand a batch to all that asked for each one."""
 
+    def with_each_backward(self, act: Callable[[str, tuple[Any, ...], dict[str, Any]], None]) -> None:
+        """Have ``act`` called before each outermost backward pass: the function and its arguments."""
+
+    def backward_begins(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Tell all that asked for each backward pass."""
+
+    def for_each_optimizer(self, act: Callable[[Any], None]) -> None:
+        """Have ``act`` called with each optimizer when it steps for the first time."""
+
+    def optimizer_steps(self, optimizer: object) -> None:
+        """Record that an optimizer begins a step; the first one is told to all that asked."""
+
     def input_seen(self, digest: str) -> None:
         """Record what identifies the model's input, for steps that no loader feeds."""
 

@@ -1,7 +1,9 @@
-"""What the agent costs: the same script with and without it, in turns, at several lengths of a step.
+"""What the agent and the stack sampler cost: the same process with and without them, in turns.
 
-Run with ``python -m tests.benchmarks.overhead`` (part of ``make bench``). Each pair of runs is one
-ratio; what the agent says of itself is printed beside it.
+Run with ``python -m tests.benchmarks.overhead`` (part of ``make bench``). Two processes of identical code
+differ by more than the agent costs, so each process trains in blocks: without the hooks, with them, and with
+stacks being sampled as well. The three blocks of a round are held against each other; what the agent says
+of itself is printed beside them.
 """
 
 from __future__ import annotations
@@ -13,90 +15,143 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 
 from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.probe.arm import with_agent
+from ckpt_doctor.probe.stacks import StackSampler
 from tests.benchmarks.results import write_section
 
 SCRIPT = """
-import sys, time, torch
+import gc, sys, time, torch
+from torch.optim import optimizer as optim
 from torch.utils.data import DataLoader, TensorDataset
-width, steps = int(sys.argv[1]), int(sys.argv[2])
+
+width = int(sys.argv[1])
 torch.manual_seed(0)
 data = TensorDataset(torch.randn(4096, 64), torch.randint(0, 8, (4096,)))
 model = torch.nn.Sequential(torch.nn.Linear(64, width), torch.nn.ReLU(), torch.nn.Linear(width, 8))
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
-times, done = [], 0
-while done < steps:
-    for x, y in DataLoader(data, batch_size=32, shuffle=True):
+
+def batches():
+    while True:
+        yield from DataLoader(data, batch_size=32, shuffle=True)
+
+def train(feed, steps):
+    for _, (x, y) in zip(range(steps), feed):
         optimizer.zero_grad()
         torch.nn.functional.cross_entropy(model(x), y).backward()
         optimizer.step()
-        done += 1
-        times.append(time.perf_counter())
-        if done >= steps:
-            break
-half = len(times) // 2
-print((times[-1] - times[half]) / (len(times) - 1 - half))
+
+train(batches(), 40)
+# Whatever the agent has put in, to be taken out and put back between blocks.
+agent = next(each for each in gc.get_objects() if type(each).__name__ == "Agent")
+wrapped = [(owner, name, getattr(owner, name), original) for owner, name, original in agent._wrapped]
+places = (optim._global_optimizer_pre_hooks, optim._global_optimizer_post_hooks)
+hooks = [(place, dict(place)) for place in places]
+collected = list(gc.callbacks)
+assert wrapped and all(own for _, own in hooks) and collected
+
+def watch(on):
+    # What is wrapped twice gets its innermost self back last.
+    for owner, name, replacement, original in wrapped if on else reversed(wrapped):
+        setattr(owner, name, replacement if on else original)
+    for place, own in hooks:
+        place.clear()
+        place.update(own if on else {})
+    gc.callbacks[:] = collected if on else []
+
+for line in sys.stdin:
+    mode, steps = line.split()
+    watch(mode != "plain")
+    feed = batches()
+    train(feed, 5)
+    start = time.perf_counter()
+    train(feed, int(steps))
+    print((time.perf_counter() - start) / int(steps), flush=True)
+watch(True)
 """
 
-LENGTHS = ((64, 4000), (6000, 1500), (20000, 600), (60000, 200))
-"""Width of the model and steps of a run: about 0.4, 1.5, 5 and 20 ms a step on the machine it was made on."""
-
-
-@dataclass(frozen=True)
-class Pair:
-    """One run without the agent and one with it."""
-
-    plain_s: float
-    watched_s: float
-    hook_s: float
+LENGTHS = ((64, 1000), (6000, 300), (20000, 80), (60000, 20), (160000, 8))
+"""Width of the model, and steps of a block: about 0.4, 1.5, 5, 20 and 50 ms a step where it was made."""
+MODES = ("plain", "agent", "stacks")
+PROCESSES = 3
 
 
 def main() -> None:
     """Measure, print, and write RESULTS.md with ``--write``."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=12, help="of each process")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     lines = [
         f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores; "
-        f"`python -m tests.benchmarks.overhead {' '.join(sys.argv[1:])}`.",
+        f"`python -m tests.benchmarks.overhead {' '.join(sys.argv[1:])}`. Blocks of one process in turns, "
+        f"{PROCESSES} processes a row; step times over those without anything: median (quartiles).",
         "",
-        "| step without the agent | pairs | step with over without: median (all) | hooks per step |",
-        "|---|---|---|---|",
+        "| step alone | rounds | with the agent | with the agent and stacks | hooks per step, median |",
+        "|---|---|---|---|---|",
     ]
+    print("\n".join(lines), flush=True)
     for width, steps in LENGTHS:
-        pairs = [_pair(width, steps) for _ in range(arguments.pairs)]
-        ratios = sorted(pair.watched_s / pair.plain_s for pair in pairs)
-        every = ", ".join(f"{ratio:.3f}" for ratio in ratios)
-        plain_ms = 1e3 * median(pair.plain_s for pair in pairs)
-        hook_us = 1e6 * median(pair.hook_s for pair in pairs)
-        lines.append(
-            f"| {plain_ms:.2f} ms | {len(pairs)} | {median(ratios):.3f} ({every}) | {hook_us:.1f} µs |"
-        )
+        runs = [_watched(width, steps, arguments.rounds) for _ in range(PROCESSES)]
+        rounds = [each for _, run in runs for each in run]
+        hook_us = 1e6 * median(hook_s for hook_s, _ in runs)
+        plain_ms = 1e3 * median(each["plain"] for each in rounds)
+        told = [_told([each[mode] / each["plain"] for each in rounds]) for mode in MODES[1:]]
+        lines.append(f"| {plain_ms:.2f} ms | {len(rounds)} | {' | '.join(told)} | {hook_us:.1f} µs |")
         print(lines[-1], flush=True)
     if arguments.write:
         write_section("What the agent costs", "\n".join(lines))
 
 
-def _pair(width: int, steps: int) -> Pair:
-    plain_s = _run(width, steps, dict(os.environ))
-    with tempfile.TemporaryDirectory() as folder:
-        watched_s = _run(width, steps, with_agent(os.environ, AgentOptions(recording=folder)))
-        journal = next(Path(folder).glob("rank*.jsonl"))
+def _told(ratios: list[float]) -> str:
+    low, middle, high = quantiles(ratios, n=4)
+    return f"{middle:.3f} ({low:.3f} to {high:.3f})"
+
+
+def _watched(width: int, steps: int, rounds: int) -> tuple[float, list[dict[str, float]]]:
+    """What the agent says that it takes per step, and step times by mode of each round, in seconds."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        child = subprocess.Popen(
+            [sys.executable, "-c", SCRIPT, str(width)],
+            env=with_agent(os.environ, AgentOptions(recording=name, allow_tracing=True)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        sampler = StackSampler(folder)
+        try:
+            sampler.start([(0, child.pid)])
+            sampler.pause()
+            found = list(_rounds(child, sampler, steps, rounds))
+        finally:
+            child.communicate()
+            sampler.close()
+        journal = next(folder.glob("rank*.jsonl"))
         trailer = json.loads(journal.read_text(encoding="utf-8").splitlines()[-1])
-    return Pair(plain_s, watched_s, trailer[3])
+    return trailer[3], found
 
 
-def _run(width: int, steps: int, environment: dict[str, str]) -> float:
-    """Mean step time of the second half of a run, in seconds, as the script itself measures it."""
-    command = [sys.executable, "-c", SCRIPT, str(width), str(steps)]
-    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    return float(done.stdout)
+def _rounds(
+    child: subprocess.Popen[str], sampler: StackSampler, steps: int, rounds: int
+) -> Iterator[dict[str, float]]:
+    """Step times by mode; the first round, in which everything is new, is left out."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    for number in range(rounds + 1):
+        found = {}
+        for mode in (*MODES[number % 3 :], *MODES[: number % 3]):
+            if mode == "stacks":
+                sampler.proceed()
+            print(mode, steps, file=child.stdin, flush=True)
+            found[mode] = float(child.stdout.readline())
+            sampler.pause()
+        if number:
+            yield found
 
 
 if __name__ == "__main__":

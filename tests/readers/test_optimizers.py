@@ -81,6 +81,19 @@ def test_wide_state_is_twice_what_is_needed(tmp_path: Path) -> None:
     assert facts_of(tmp_path / "x.pt", state).bloat_ratio == pytest.approx(2.0, abs=0.1)
 
 
+def test_wide_factors_are_more_than_any_parameter_asks_for(tmp_path: Path) -> None:
+    """Rows and columns of Adafactor do not tell their parameter, but no parameter is in float64."""
+    state = trained(torch.optim.Adafactor)
+    state["model"]["batches"] = torch.tensor([3, 4])
+    for entry in state["optimizer"]["state"].values():
+        entry.update({key: value.double() for key, value in entry.items() if key != "step"})
+    facts = facts_of(tmp_path / "x.pt", state)
+    assert facts.bloat_ratio == pytest.approx(2.0, abs=0.3)
+    assert facts.surplus_bytes["wide"] > 0
+    state["model"]["wide"] = torch.zeros(3, dtype=torch.float64)
+    assert facts_of(tmp_path / "y.pt", state).bloat_ratio == pytest.approx(1.0)
+
+
 def test_dead_amsgrad_is_not_needed(tmp_path: Path) -> None:
     """The third moment of an amsgrad that was switched off is surplus."""
     state = trained(lambda p: torch.optim.AdamW(p, amsgrad=True))

@@ -92,9 +92,15 @@ def _time_hooks(recorder: Recorder, hooks: type, watch: _Stopwatch) -> None:
 
 def _time_reentrant(recorder: Recorder, module: ModuleType, watch: _Stopwatch) -> None:
     """With reentrant autograd, a region is computed again from its backward to the one that it starts."""
+    follows = False
 
     def make_region(original: Callable[..., Any]) -> Callable[..., Any]:
         def backward(*args: Any) -> Any:
+            nonlocal follows
+            if not follows:
+                # Only now: most runs have no such region, and all have backward passes.
+                follows = True
+                recorder.wrap(module.torch.autograd, "backward", make_inner)
             depth = watch.depth
             watch.begin()
             try:
@@ -112,4 +118,3 @@ def _time_reentrant(recorder: Recorder, module: ModuleType, watch: _Stopwatch) -
         return backward
 
     recorder.wrap(module.CheckpointFunction, "backward", make_region)
-    recorder.wrap(module.torch.autograd, "backward", make_inner)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -24,13 +25,13 @@ def install(recorder: Recorder, module: ModuleType) -> None:
     What a compiler traces is no pass at all.
     """
 
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+    def make(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*args: Any, **kwargs: Any) -> Any:
             nonlocal inside
             if inside or recorder.inside(COMPILE) or not recorder.in_training_thread():
                 return original(*args, **kwargs)
             inside = True
-            recorder.count("backwards")
+            recorder.backward_begins(name, args, kwargs)
             recorder.push(BACKWARD)
             try:
                 return original(*args, **kwargs)
@@ -40,5 +41,5 @@ def install(recorder: Recorder, module: ModuleType) -> None:
 
         return timed
 
-    recorder.wrap(module, "backward", make)
-    recorder.wrap(module, "grad", make)
+    for name in ("backward", "grad"):
+        recorder.wrap(module, name, partial(make, name))

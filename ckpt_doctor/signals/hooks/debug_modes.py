@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from ckpt_doctor.signals.clock import BACKWARD, COMPILE
 from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (
@@ -22,28 +20,18 @@ RETAIN_GRAPH = {"backward": 2, "grad": 3}
 
 
 def install(recorder: Recorder, module: ModuleType) -> None:
-    """Wrap autograd's two entry points; passes inside a pass, or inside a compilation, are no passes."""
+    """Ask before each backward pass."""
     anomaly, profiled = module.torch.is_anomaly_enabled, module._profiler_enabled
 
-    def make(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        def make_one(original: Callable[..., Any]) -> Callable[..., Any]:
-            def asked(*args: Any, **kwargs: Any) -> Any:
-                nested = recorder.inside(BACKWARD) or recorder.inside(COMPILE)
-                if not nested and recorder.in_training_thread():
-                    if anomaly():
-                        recorder.count(ANOMALY)
-                    if profiled():
-                        recorder.count(PROFILED)
-                    if _retains(args[RETAIN_GRAPH[name] :], kwargs):
-                        recorder.count(RETAINED)
-                return original(*args, **kwargs)
+    def ask(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if anomaly():
+            recorder.count(ANOMALY)
+        if profiled():
+            recorder.count(PROFILED)
+        if _retains(args[RETAIN_GRAPH[name] :], kwargs):
+            recorder.count(RETAINED)
 
-            return asked
-
-        return make_one
-
-    for name in RETAIN_GRAPH:
-        recorder.wrap(module, name, make(name))
+    recorder.with_each_backward(ask)
     recorder.count_from_zero(ANOMALY, PROFILED, RETAINED)
 
 

@@ -41,11 +41,8 @@ def install(recorder: Recorder, module: ModuleType) -> None:
     numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
     following = itertools.count()
 
-    def remember(optimizer: Any, args: Any, kwargs: Any) -> None:
-        if optimizer not in numbers:
-            numbers[optimizer] = next(following)
-
-    remember._torchdynamo_disable = True  # type: ignore[attr-defined]
+    def remember(optimizer: Any) -> None:
+        numbers[optimizer] = next(following)
 
     def describe() -> dict[str, object]:
         values = _settings(torch)
@@ -55,7 +52,7 @@ def install(recorder: Recorder, module: ModuleType) -> None:
         return values
 
     called = modules.CalledModules(recorder, torch)
-    module.register_optimizer_step_pre_hook(remember)
+    recorder.for_each_optimizer(remember)
     recorder.describe_with(describe)
     recorder.describe_with(lambda: modules.describe(torch, called, list(numbers)))
 

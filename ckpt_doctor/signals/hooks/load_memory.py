@@ -39,22 +39,14 @@ _optimizers: WeakSet[Any] = WeakSet()
 def install(recorder: Recorder, module: ModuleType) -> None:
     """Follow what the loading functions return by weak references; nothing is kept alive by them."""
     if module.__name__ == "torch.optim.optimizer":
-        _follow_optimizers(recorder, module)
+        recorder.for_each_optimizer(_optimizers.add)
+        recorder.describe_with(_describe)
         return
     owners = [module, *(sys.modules[p] for p in PACKAGES[module.__name__] if p in sys.modules)]
     for function in LOADS[module.__name__]:
         for owner in owners:
             if hasattr(owner, function):
                 recorder.wrap(owner, function, _following(recorder))
-
-
-def _follow_optimizers(recorder: Recorder, module: ModuleType) -> None:
-    def remember(optimizer: Any, args: Any, kwargs: Any) -> None:
-        _optimizers.add(optimizer)
-
-    remember._torchdynamo_disable = True  # type: ignore[attr-defined]
-    module.register_optimizer_step_pre_hook(remember)
-    recorder.describe_with(_describe)
 
 
 def _following(recorder: Recorder) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -32,6 +32,7 @@ def install(recorder: Recorder, module: ModuleType) -> None:
             depth -= 1
             recorder.pop()
         depth += 1
+        recorder.optimizer_steps(optimizer)
         recorder.push(OPTIMIZER)
 
     def after(optimizer: Any, args: Any, kwargs: Any) -> None:

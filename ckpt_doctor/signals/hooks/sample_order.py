@@ -10,7 +10,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from ckpt_doctor.signals.contract import Digest, Recorder, Signal
+from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (
     Signal("sample_order", "digest", "data", "CRC-32 of a batch's sample indices, or of its first elements"),
@@ -48,8 +48,11 @@ def install(recorder: Recorder, module: ModuleType) -> None:
     def identify(iterator: Any, batch: Any) -> None:
         drawn = getattr(iterator, DRAWN, None)
         indices = drawn.popleft() if drawn else None
-        if indices is not None and not _all_none(indices):
-            recorder.batch_drawn(_identity_of(indices), "indices")
+        if type(indices) is list and indices and type(indices[0]) is int:
+            # That of plain numbers is worked out later, from a copy.
+            recorder.batch_drawn(partial(_digest_of_indices, tuple(indices)), "indices")
+        elif indices is not None and not _all_none(indices):
+            recorder.batch_drawn(_digest_of_indices(indices), "indices")
         else:
             recorder.batch_drawn(_digest_of_batch(batch, tensor_type), "batches")
 
@@ -62,13 +65,6 @@ def install(recorder: Recorder, module: ModuleType) -> None:
 def _all_none(indices: Any) -> bool:
     """Iterable data sets have a sampler that yields nothing but None."""
     return isinstance(indices, list) and all(index is None for index in indices[:2])
-
-
-def _identity_of(indices: Any) -> Digest:
-    """The digest of a batch's indices; that of plain numbers is worked out later, from a copy."""
-    if isinstance(indices, list) and indices and type(indices[0]) is int:
-        return partial(_digest_of_indices, tuple(indices))
-    return _digest_of_indices(indices)
 
 
 def _digest_of_indices(indices: Any) -> str:
