@@ -23,7 +23,8 @@ _FIELDS = (
     "hold_on_save",  # probe: 1 to wait at the end of each step in which a checkpoint was saved
     "fingerprints",  # probe: how many fingerprints it has asked for
 )
-_PLACES = {name: i for i, name in enumerate(_FIELDS)}
+PLACES = {name: i for i, name in enumerate(_FIELDS)}
+"""Where each field lies among ``Control.words``."""
 _SIZE = 8 * len(_FIELDS)
 PREFIX = "control-"
 
@@ -38,19 +39,19 @@ class Control:
             if create:
                 os.truncate(descriptor, _SIZE)
             self._map = mmap.mmap(descriptor, _SIZE)
-            self._words = memoryview(self._map).cast("Q")
+            self.words = memoryview(self._map).cast("Q")
         finally:
             os.close(descriptor)
 
     def get(self, field: str) -> int:
         """Read a field."""
-        return self._words[_PLACES[field]]
+        return self.words[PLACES[field]]
 
     def put(self, field: str, value: int) -> None:
         """Write a field."""
-        self._words[_PLACES[field]] = value
+        self.words[PLACES[field]] = value
 
     def close(self) -> None:
         """Give the mapping back."""
-        self._words.release()
+        self.words.release()
         self._map.close()

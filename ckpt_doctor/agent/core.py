@@ -10,26 +10,25 @@ import statistics
 import sys
 import threading
 import time
-import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ckpt_doctor.agent import control as shared
 from ckpt_doctor.agent import files
-from ckpt_doctor.agent.journal import Journal, StepLine
+from ckpt_doctor.agent.journal import Journal
 from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.facts.run import PARTS
-from ckpt_doctor.signals.clock import OBSERVER, PartClock
+from ckpt_doctor.signals.clock import OBSERVER, Lap, PartClock
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from ckpt_doctor.signals.contract import Digest
+    from ckpt_doctor.signals.contract import Digest, Read
 
-FLUSH_EVERY_S = 0.5
+FLUSH_EVERY_NS = 500_000_000
 """A killed process loses at most this much of its journal."""
 
 FIRST_FINGERPRINT_STEP = 3
@@ -39,6 +38,8 @@ MAX_DIGESTS = 16
 """Digests kept for one step: a replay of an epoch draws thousands of batches in one."""
 
 HOOK_TIMES_KEPT = 2048
+STEPS, FINGERPRINTS = shared.PLACES["steps"], shared.PLACES["fingerprints"]
+HOLD_AT, HOLD_ON_SAVE = shared.PLACES["hold_at"], shared.PLACES["hold_on_save"]
 RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
 
 
@@ -57,42 +58,44 @@ class Agent:
     """
 
     def __init__(self, options: AgentOptions, started_s: float) -> None:
+        self.clock = PartClock()
+        self.counters: dict[str, float] = {}
+        self.at_batch: list[Callable[[Any, Any], None]] = []
+        self.at_backward: list[Callable[[str, tuple[Any, ...], dict[str, Any]], None]] = []
+        self.at_optimizer: list[Callable[[Any], None]] = []
+        self.push, self.pop, self.pop_into = self.clock.push, self.clock.pop, self.clock.pop_into
+        self.inside = self.clock.inside
         self._options = options
         self._started_s = started_s
         self._wrapped: list[tuple[object, str, object]] = []
         self._from_zero: dict[str, float] = {}
-        self._readers: list[Callable[[], dict[str, float] | None]] = []
+        self._readers: list[Read] = []
         self._describers: list[Callable[[], dict[str, object]]] = []
         self._after_save: list[Callable[[], None]] = []
-        self._at_batch: list[Callable[[Any, Any], None]] = []
-        self._at_backward: list[Callable[[str, tuple[Any, ...], dict[str, Any]], None]] = []
-        self._at_optimizer: list[Callable[[Any], None]] = []
-        self._optimizers: dict[int, weakref.ref[object]] = {}
         self._reset()
         atexit.register(self._end, "itself")
 
     def _reset(self) -> None:
-        self._clock = PartClock()
-        self._clock.start(self._started_s)
-        self.push, self.pop, self.pop_into = self._clock.push, self._clock.pop, self._clock.pop_into
-        self.inside = self._clock.inside
-        self._thread = threading.main_thread().ident
+        self._start_ns = int(self._started_s * 1e9)
+        self.clock.restart(self._start_ns)
+        self.counters.clear()
+        self.counters.update(self._from_zero)
+        self.thread = threading.main_thread().ident
         self._pid = os.getpid()
         self._output: _Output | None = None
         self._unwritable = False
         self._early: list[object] = []
-        self._counters = dict(self._from_zero)
         self._digests: list[tuple[str, Digest]] = []
         self._updated: set[int] = set()
         self._step = 0
-        self._step_start_s = self._started_s
-        self._flushed_s = self._started_s
+        self._flushed_ns = self._start_ns
         self._fingerprints_done = 0
         self._next_fingerprint = FIRST_FINGERPRINT_STEP
         self._saved = False
         self._writing: list[Future[object]] = []
         self._aside: list[object] = []
-        self._hook_times: list[float] = []
+        self._hooks: list[tuple[int, Lap]] = []
+        """What the first steps' ends took, and the observer's part of what came before them."""
 
     def restart(self) -> None:
         """Begin anew in a forked child, which may be a loader worker or a rank of its own."""
@@ -103,61 +106,28 @@ class Agent:
 
     def in_training_thread(self) -> bool:
         """Whether the caller runs in the thread that trains."""
-        return threading.get_ident() == self._thread
+        return threading.get_ident() == self.thread
 
     def count(self, name: str, amount: float = 1) -> None:
         """Add to a counter of the current step."""
-        counters = self._counters
+        counters = self.counters
         counters[name] = counters.get(name, 0) + amount
 
     def count_from_zero(self, *names: str) -> None:
         """Have the first step tell these counters even where they are zero."""
         for name in names:
             self._from_zero[name] = 0
-            self._counters.setdefault(name, 0)
+            self.counters.setdefault(name, 0)
 
     def event(self, signal: str, duration_s: float | None = None, /, **fields: object) -> None:
         """Record that something happened, during the current step."""
         self._add(["e", signal, perf_counter(), self._step, duration_s, fields])
 
-    def batch_drawn(self, digest: Digest | None, source: str) -> None:
-        """Record that a batch reached the training loop."""
-        self.count("batches")
-        if digest is not None:
-            self._digests.append((source[0], digest))
-            if len(self._digests) > MAX_DIGESTS:
-                del self._digests[0]
-
-    def with_each_batch(self, act: Callable[[Any, Any], None]) -> None:
-        """Have ``act`` called with a loader's iterator and each batch that it gives."""
-        self._at_batch.append(act)
-
-    def batch_arrived(self, iterator: object, batch: object) -> None:
-        """Hand a batch to all that asked for each one."""
-        for act in self._at_batch:
-            act(iterator, batch)
-
-    def with_each_backward(self, act: Callable[[str, tuple[Any, ...], dict[str, Any]], None]) -> None:
-        """Have ``act`` called before each outermost backward pass."""
-        self._at_backward.append(act)
-
-    def backward_begins(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Tell all that asked for each backward pass."""
-        self.count("backwards")
-        for act in self._at_backward:
-            act(name, args, kwargs)
-
-    def for_each_optimizer(self, act: Callable[[Any], None]) -> None:
-        """Have ``act`` called with each optimizer when it steps for the first time."""
-        self._at_optimizer.append(act)
-
-    def optimizer_steps(self, optimizer: object) -> None:
-        """Record that an optimizer begins a step."""
-        known = self._optimizers.get(id(optimizer))
-        if known is None or known() is not optimizer:
-            self._optimizers[id(optimizer)] = weakref.ref(optimizer)
-            for act in self._at_optimizer:
-                act(optimizer)
+    def batch_drawn(self, digest: Digest, source: str) -> None:
+        """Record what identifies a batch that reached the training loop."""
+        self._digests.append((source[0], digest))
+        if len(self._digests) > MAX_DIGESTS:
+            del self._digests[0]
 
     def input_seen(self, digest: str) -> None:
         """Record what identifies the model's input, for steps that no loader feeds."""
@@ -167,13 +137,9 @@ class Agent:
         """Have ``act`` called after each checkpoint save."""
         self._after_save.append(act)
 
-    def at_step_end(self, read: Callable[[], dict[str, float] | None]) -> None:
+    def at_step_end(self, read: Read) -> None:
         """Have ``read`` called at the end of every step, until it answers None."""
         self._readers.append(read)
-
-    def about_to_wait(self) -> bool:
-        """Whether the process is going to be held at the end of the running step."""
-        return self._output is not None and self._is_held_after(self._step + 1, self._output.control)
 
     def describe_with(self, describe: Callable[[], dict[str, object]]) -> None:
         """Have ``describe`` called for every fingerprint."""
@@ -217,13 +183,13 @@ class Agent:
         So a step holds one update of each optimizer, whatever their number, and gradient
         accumulation does not split it.
         """
-        key = id(optimizer)
-        self.count("optimizer_steps")
+        counters, key = self.counters, id(optimizer)
+        counters["optimizer_steps"] = counters.get("optimizer_steps", 0) + 1
         if self._updated and key not in self._updated:
             self._updated.add(key)
             return
         self._updated = {key}
-        self._end_step(perf_counter())
+        self._end_step(perf_counter_ns())
 
     def wrap(self, owner: object, name: str, make: Callable[[Callable[..., object]], object]) -> None:
         """Replace an attribute by ``make(original)`` until the agent is taken out."""
@@ -243,29 +209,44 @@ class Agent:
 
     # --- steps -----------------------------------------------------------------------------
 
-    def _end_step(self, now: float) -> None:
-        """Write down the step that ends at ``now``; what follows here is in no step."""
-        if self._step == 0:
-            self._thread = threading.get_ident()
+    def _end_step(self, now_ns: int) -> None:
+        """Write down the step that ends at ``now_ns``; what follows here is in no step.
+
+        This runs in every step, on cold caches: few calls, and nothing that can be done later.
+        """
         output = self._output or self._register()
         if output is None:
+            self.clock.restart(now_ns)
             return
-        totals = self._clock.take(now)
+        if self._step == 0:
+            self.thread = threading.get_ident()
+        lap = self.clock.take(now_ns)
         if self._aside:
             self._take_in_saves()
-        self._read_counters()
-        line = StepLine(self._step, self._step_start_s, now, totals, self._counters, self._digests)
-        output.journal.add(line)
-        self._counters = {}
+        words, counters, step = output.control.words, self.counters, self._step + 1
+        held = words[HOLD_AT] <= step or (self._saved and words[HOLD_ON_SAVE] == 1)
+        for read in tuple(self._readers):
+            told = read(held)
+            if told is None:
+                self._readers.remove(read)
+            elif told:
+                counters.update(told)
+        output.journal.add((self._step, self._start_ns, now_ns, lap, counters.copy(), self._digests))
+        counters.clear()
         self._digests = []
-        self._step += 1
-        output.control.put("steps", self._step)
-        self._between_steps(output, now)
-        start = perf_counter()
-        if len(self._hook_times) < HOOK_TIMES_KEPT:
-            self._hook_times.append(start - now + totals[OBSERVER])
-        self._step_start_s = self._wait_if_held(output, start)
-        self._clock.start(self._step_start_s)
+        self._step = words[STEPS] = step
+        if step >= self._next_fingerprint or words[FINGERPRINTS] > self._fingerprints_done:
+            self._follow(words[FINGERPRINTS])
+        if now_ns - self._flushed_ns > FLUSH_EVERY_NS:
+            output.journal.flush()
+            self._flushed_ns = now_ns
+        start_ns = perf_counter_ns()
+        if len(self._hooks) < HOOK_TIMES_KEPT:
+            self._hooks.append((start_ns - now_ns, lap))
+        if self._saved or words[HOLD_AT] <= step:
+            start_ns = self._after_save_or_hold(output, start_ns)
+        self._start_ns = start_ns
+        self.clock.start(start_ns)
 
     def _take_in_saves(self) -> None:
         """Write down what other threads have saved since the last step."""
@@ -273,26 +254,11 @@ class Agent:
             self._add(self._aside.pop(0))
         self._saved = True
 
-    def _read_counters(self) -> None:
-        for read in tuple(self._readers):
-            counters = read()
-            if counters is None:
-                self._readers.remove(read)
-            elif counters:
-                self._counters.update(counters)
-
-    def _between_steps(self, output: _Output, now: float) -> None:
-        asked = output.control.get("fingerprints")
-        if self._step >= self._next_fingerprint or asked > self._fingerprints_done:
-            self._fingerprints_done = asked
-            if self._step >= self._next_fingerprint:
-                self._next_fingerprint *= 2
-            self._take_fingerprint()
-        if now - self._flushed_s > FLUSH_EVERY_S:
-            output.journal.flush()
-            self._flushed_s = now
-
-    def _take_fingerprint(self) -> None:
+    def _follow(self, asked: int) -> None:
+        """Take a fingerprint, and settle after which step the next one is taken unasked."""
+        self._fingerprints_done = asked
+        if self._step >= self._next_fingerprint:
+            self._next_fingerprint *= 2
         values: dict[str, object] = {}
         for describe in self._describers:
             try:
@@ -301,13 +267,13 @@ class Agent:
                 self.cannot_measure("fingerprint", f"{type(error).__name__}: {error}")
         self._add(["f", self._step, values])
 
-    def _wait_if_held(self, output: _Output, now: float) -> float:
+    def _after_save_or_hold(self, output: _Output, now_ns: int) -> int:
         """Wait while the probe wants this process held; returns the moment it may go on."""
         control = output.control
-        held = self._is_held_after(self._step, control)
+        held = control.get("hold_at") <= self._step or (self._saved and control.get("hold_on_save") == 1)
         writing, self._writing, self._saved = self._writing, [], False
         if not held:
-            return now
+            return now_ns
         for written in writing:
             with suppress(Exception):  # a save that failed is the script's own affair
                 written.exception()
@@ -318,10 +284,7 @@ class Agent:
         while control.get("hold_at") <= self._step:
             time.sleep(0.0005)
         control.put("held", 0)
-        return perf_counter()
-
-    def _is_held_after(self, steps: int, control: shared.Control) -> bool:
-        return control.get("hold_at") <= steps or (self._saved and control.get("hold_on_save") == 1)
+        return perf_counter_ns()
 
     # --- the journal -----------------------------------------------------------------------
 
@@ -357,7 +320,7 @@ class Agent:
             "unix_minus_monotonic_s": time.time() - perf_counter(),
             "parts": list(PARTS),
         }
-        journal = Journal(folder / f"rank{rank:05d}-{self._pid}.jsonl", header)
+        journal = Journal(folder / f"rank{rank:05d}-{self._pid}.jsonl", header, self.clock.read)
         control = shared.Control(folder / f"{shared.PREFIX}{self._pid}", create=True)
         hold_at = self._options.hold_at
         control.put("hold_at", shared.NEVER if hold_at is None else hold_at)
@@ -376,7 +339,9 @@ class Agent:
 
     def hook_s(self) -> float | None:
         """Median seconds that the agent takes per step; None before the first step."""
-        return statistics.median(self._hook_times) if self._hook_times else None
+        self.clock.read()
+        every_s = [end_ns * 1e-9 + lap[OBSERVER] for end_ns, lap in self._hooks]
+        return statistics.median(every_s) if every_s else None
 
 
 def _rank() -> int:

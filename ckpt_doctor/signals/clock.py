@@ -1,8 +1,14 @@
-"""Exclusive times of the parts of a step: at every moment exactly one part is running."""
+"""Exclusive times of the parts of a step: at every moment exactly one part is running.
+
+What is run within a step to watch it is slow, since the model has filled the caches. So a part's start or end
+is one number on a tape, which is read later, for many steps at once; and the hooks that run in every step put
+their marks there themselves, since a call takes longer than the mark.
+"""
 
 from __future__ import annotations
 
-from time import perf_counter
+from collections import deque
+from time import perf_counter_ns
 
 from ckpt_doctor.facts.run import PARTS
 
@@ -10,69 +16,99 @@ DATA_WAIT, COMPILE, FORWARD, BACKWARD, OPTIMIZER, GC, SAVING, REST = range(len(P
 OBSERVER = len(PARTS)
 """The agent's own work within a step: kept apart, and in no part of the step."""
 
+SHIFT = 5
+"""A mark is a moment (``time.perf_counter_ns``) moved up by so many bits, and below it what happened: a part
+began, the innermost one ended (``END``), or it did and another runs from now on (``INTO``, with that one)."""
+END, _TAKE, _START = range(OBSERVER + 1, OBSERVER + 4)
+INTO = 16
+
+LONG = 1 << 16
+"""Marks from which on the tape is read within a step: one step may go through an epoch."""
+
+_MASK = (1 << SHIFT) - 1
+
+Lap = list[float]
+"""Seconds of one step by part (PARTS, then OBSERVER); empty until the tape has been read."""
+
 
 class PartClock:
-    """Adds up the seconds of each part; a part that starts inside another interrupts it."""
+    """Tells the time of each part; a part that starts inside another interrupts it."""
 
-    __slots__ = ("_base", "_mark", "_outer", "_running", "_totals")
+    __slots__ = ("_base", "_laps", "_mark_ns", "_running", "_totals_ns", "opened", "tape")
 
     def __init__(self) -> None:
-        self._totals = [0.0] * (len(PARTS) + 1)
-        self._outer: list[int] = []
+        self.tape: list[int] = []
+        """The marks since it was last read; always the same list."""
+        self.opened: list[int] = []
+        """Parts that run or are interrupted, the innermost last; always the same list."""
+        self.restart(perf_counter_ns())
+
+    def restart(self, now_ns: int) -> None:
+        """Begin anew, in a first step that starts at ``now_ns``."""
+        self.tape.clear()
+        self.opened.clear()
+        self._laps: deque[Lap] = deque()
+        """Those of steps that have ended, and are still on the tape."""
+        self._running: list[int] = []
+        """What was open where the tape has been read to."""
         self._base = REST
-        self._running = REST
-        self._mark = perf_counter()
+        """What ran there where no part was open."""
+        self._totals_ns = [0] * (len(PARTS) + 1)
+        self._mark_ns = now_ns
 
     def push(self, part: int) -> None:
         """Start a part inside whatever is running."""
-        now = perf_counter()
-        self._totals[self._running] += now - self._mark
-        self._mark = now
-        self._outer.append(self._running)
-        self._running = part
+        self.opened.append(part)
+        self.tape.append(perf_counter_ns() << SHIFT | part)
 
     def pop(self) -> None:
         """End the innermost part; what it interrupted goes on."""
-        now = perf_counter()
-        self._totals[self._running] += now - self._mark
-        self._mark = now
-        if self._outer:
-            self._running = self._outer.pop()
-        if not self._outer:
-            self._running = self._base
+        self.tape.append(perf_counter_ns() << SHIFT | END)
+        if self.opened:
+            self.opened.pop()
 
     def pop_into(self, part: int) -> None:
         """End the innermost part; outside all parts, ``part`` is running from now on."""
-        self._base = part
-        self.pop()
-
-    @property
-    def depth(self) -> int:
-        """How many parts are open."""
-        return len(self._outer)
+        self.tape.append(perf_counter_ns() << SHIFT | INTO | part)
+        if self.opened:
+            self.opened.pop()
 
     def inside(self, part: int) -> bool:
         """Whether a part has been started and not ended, interrupted or not."""
-        return bool(self._outer) and (part == self._running or part in self._outer[1:])
+        return part in self.opened
 
-    def unwind(self, depth: int) -> None:
-        """End parts until ``depth`` are open: an exception may have skipped their ends."""
-        while len(self._outer) > depth:
-            self.pop()
+    def take(self, now_ns: int) -> Lap:
+        """End the step at ``now_ns``; its time is filled in when the tape is read."""
+        lap: Lap = []
+        self._laps.append(lap)
+        self.tape.append(now_ns << SHIFT | _TAKE)
+        return lap
 
-    def take(self, now: float) -> list[float]:
-        """Seconds by part (PARTS, then OBSERVER) since the clock was last started, and stop it."""
-        totals = self._totals
-        totals[self._running] += now - self._mark
-        self._mark = now
-        self._totals = [0.0] * (len(PARTS) + 1)
-        return totals
+    def start(self, now_ns: int) -> None:
+        """Start a step; the time since ``take`` belongs to no step."""
+        self.tape.append(now_ns << SHIFT | _START)
 
-    def start(self, now: float) -> None:
-        """Start a step at ``now``; the time since ``take`` belongs to no step."""
-        # A garbage collection may have run in between.
-        self._totals = [0.0] * (len(PARTS) + 1)
-        self._mark = now
-        self._base = REST
-        if not self._outer:
-            self._running = REST
+    def read(self) -> None:
+        """Fill in the laps that are on the tape, and begin a new one."""
+        marks = self.tape[:]
+        del self.tape[: len(marks)]
+        running = self._running
+        for mark in marks:
+            now_ns, what = mark >> SHIFT, mark & _MASK
+            # A garbage collection between a look at the clock and its mark has marks of its own: later ones.
+            if now_ns > self._mark_ns:
+                self._totals_ns[running[-1] if running else self._base] += now_ns - self._mark_ns
+                self._mark_ns = now_ns
+            if what <= OBSERVER:
+                running.append(what)
+            elif what == _TAKE:
+                self._laps.popleft().extend(total_ns * 1e-9 for total_ns in self._totals_ns)
+            elif what == _START:
+                self._totals_ns = [0] * (len(PARTS) + 1)
+                self._mark_ns = now_ns
+                self._base = REST
+            else:
+                if what != END:
+                    self._base = what - INTO
+                if running:
+                    running.pop()

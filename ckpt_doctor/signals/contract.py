@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from ckpt_doctor.signals.clock import PartClock
+
 Digest = str | Callable[[], str]
 """What identifies a batch, or what works that out when it is written down: many at once are cheaper."""
 
@@ -32,8 +34,29 @@ class Signal:
     """One sentence: what the number is."""
 
 
+Read = Callable[[bool], dict[str, float] | None]
+"""Reads counters at the end of a step. It is told whether the process is going to be held there, and answers
+None when it is not to be asked again."""
+
+
 class Recorder(Protocol):
-    """The agent, as hooks see it."""
+    """The agent, as hooks see it.
+
+    What runs in every step goes without calls where it can: it puts its marks on the clock's tape, counts in
+    ``counters``, and calls who asked for it, all of which stay the same objects.
+    """
+
+    clock: PartClock
+    thread: int | None
+    """The thread that trains (``threading.get_ident``): only its time is the step's."""
+    counters: dict[str, float]
+    """Of the current step."""
+    at_batch: list[Callable[[Any, Any], None]]
+    """Called with a loader's iterator and each batch that it gives; observer's time."""
+    at_backward: list[Callable[[str, tuple[Any, ...], dict[str, Any]], None]]
+    """Called before each outermost backward pass: the function's name, and its arguments."""
+    at_optimizer: list[Callable[[Any], None]]
+    """Called with each optimizer when it steps for the first time."""
 
     def push(self, part: int) -> None:
         """Start a part of the step (signals.clock), interrupting the running one."""
@@ -78,26 +101,8 @@ class Recorder(Protocol):
     def about_to_write(self, path: str) -> None:
         """Announce a file that native code is going to overwrite: a probe protects the user's."""
 
-    def batch_drawn(self, digest: Digest | None, source: str) -> None:
-        """Record that a batch reached the training loop, and what identifies it."""
-
-    def with_each_batch(self, act: Callable[[Any, Any], None]) -> None:
-        """Have ``act`` called with a loader's iterator and each batch that it gives; observer's time."""
-
-    def batch_arrived(self, iterator: object, batch: object) -> None:
-        """Hand a batch to all that asked for each one."""
-
-    def with_each_backward(self, act: Callable[[str, tuple[Any, ...], dict[str, Any]], None]) -> None:
-        """Have ``act`` called before each outermost backward pass: the function and its arguments."""
-
-    def backward_begins(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Tell all that asked for each backward pass."""
-
-    def for_each_optimizer(self, act: Callable[[Any], None]) -> None:
-        """Have ``act`` called with each optimizer when it steps for the first time."""
-
-    def optimizer_steps(self, optimizer: object) -> None:
-        """Record that an optimizer begins a step; the first one is told to all that asked."""
+    def batch_drawn(self, digest: Digest, source: str) -> None:
+        """Record what identifies a batch that reached the training loop."""
 
     def input_seen(self, digest: str) -> None:
         """Record what identifies the model's input, for steps that no loader feeds."""
@@ -108,11 +113,8 @@ class Recorder(Protocol):
     def update_done(self, optimizer: object) -> None:
         """Record that an optimizer has done, or skipped, an update: steps end here."""
 
-    def at_step_end(self, read: Callable[[], dict[str, float] | None]) -> None:
+    def at_step_end(self, read: Read) -> None:
         """Have ``read`` called at the end of every step, for counters of its own, until it answers None."""
-
-    def about_to_wait(self) -> bool:
-        """Whether the process is going to be held at the end of the running step."""
 
     def describe_with(self, describe: Callable[[], dict[str, object]]) -> None:
         """Have ``describe`` called for every fingerprint."""

@@ -66,7 +66,7 @@ class ModuleWatch:
 
         return compile_unwatched
 
-    def _step_ended(self) -> dict[str, float] | None:
+    def _step_ended(self, held: bool) -> dict[str, float] | None:
         """Count down; it reads no counter."""
         self._left -= 1
         if self._left:

@@ -145,7 +145,7 @@ gc.unfreeze()
 from ckpt_doctor.agent.core import Agent
 (agent,) = (item for item in gc.get_objects() if type(item) is Agent)
 answers = iter([{"read": 3}, {"read": 4}, None])
-agent.at_step_end(lambda: next(answers))
+agent.at_step_end(lambda held: next(answers))
 agent.count_from_zero("still", "moved")
 agent.count("moved", 0.5)
 step(); step()

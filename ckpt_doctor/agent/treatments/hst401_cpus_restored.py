@@ -74,7 +74,7 @@ class _Cpus:
 
         return widely
 
-    def _look(self) -> dict[str, float]:
+    def _look(self, held: bool) -> dict[str, float]:
         """Widen after the first steps; it reads no counter."""
         self._steps += 1
         if self._steps <= WATCHED_STEPS:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from threading import get_ident
+from time import perf_counter_ns
 from types import ModuleType
 from typing import Any
 
-from ckpt_doctor.signals.clock import BACKWARD, COMPILE, REST
+from ckpt_doctor.signals.clock import BACKWARD, COMPILE, LONG, REST, SHIFT
 from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (
@@ -25,14 +27,23 @@ def install(recorder: Recorder, module: ModuleType) -> None:
     What a compiler traces is no pass at all.
     """
 
+    counters, at_backward = recorder.counters, recorder.at_backward
+    tape, opened = recorder.clock.tape, recorder.clock.opened
+    mark = tape.append
+
     def make(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*args: Any, **kwargs: Any) -> Any:
             nonlocal inside
-            if inside or recorder.inside(COMPILE) or not recorder.in_training_thread():
+            if inside or COMPILE in opened or get_ident() != recorder.thread:
                 return original(*args, **kwargs)
             inside = True
-            recorder.backward_begins(name, args, kwargs)
-            recorder.push(BACKWARD)
+            counters["backwards"] = counters.get("backwards", 0) + 1
+            for act in at_backward:
+                act(name, args, kwargs)
+            if len(tape) > LONG:
+                recorder.clock.read()
+            opened.append(BACKWARD)
+            mark(perf_counter_ns() << SHIFT | BACKWARD)
             try:
                 return original(*args, **kwargs)
             finally:

@@ -54,7 +54,7 @@ def install(recorder: Recorder, module: ModuleType) -> None:
             recorder.at_step_end(tell)
         untold.append((perf_counter() - began_s, {"trigger": trigger, "id": args.compile_id}))
 
-    def tell() -> None:
+    def tell(held: bool) -> None:
         metrics = _metrics()
         for duration_s, compilation in untold:
             backward = compilation["trigger"] == "lazy_backward"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from time import perf_counter
+from threading import get_ident
+from time import perf_counter_ns
 from types import ModuleType
 from typing import Any
 
-from ckpt_doctor.signals.clock import DATA_WAIT, FORWARD, OBSERVER
+from ckpt_doctor.signals.clock import DATA_WAIT, END, FORWARD, INTO, LONG, OBSERVER, SHIFT
 from ckpt_doctor.signals.contract import Recorder, Signal
 from ckpt_doctor.signals.hooks.loader import NUMBER
 
@@ -27,35 +28,49 @@ MAX_LEAVES = 64
 def install(recorder: Recorder, module: ModuleType) -> None:
     """Wrap ``__next__`` of the iterators' base class, which StatefulDataLoader's use as well."""
     tensor_type = module.torch.Tensor
+    counters, at_batch = recorder.counters, recorder.at_batch
+    tape, opened = recorder.clock.tape, recorder.clock.opened
+    mark = tape.append
+
+    def note(iterator: Any, batch: Any) -> None:
+        counters["batches"] = counters.get("batches", 0) + 1
+        if len(tape) > LONG:
+            recorder.clock.read()
+        for act in at_batch:
+            act(iterator, batch)
 
     def make(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def timed_next(iterator: Any) -> Any:
-            if not recorder.in_training_thread():
+            if get_ident() != recorder.thread:
                 batch = original(iterator)
-                recorder.batch_arrived(iterator, batch)
+                note(iterator, batch)
                 return batch
             first = iterator._num_yielded == 0
-            start = perf_counter()
-            recorder.push(DATA_WAIT)
+            start_ns = perf_counter_ns()
+            opened.append(DATA_WAIT)
+            mark(start_ns << SHIFT | DATA_WAIT)
             try:
                 batch = original(iterator)
             except BaseException:
                 recorder.pop()
                 raise
-            recorder.pop_into(FORWARD)
-            recorder.push(OBSERVER)
-            recorder.batch_arrived(iterator, batch)
+            end_ns = perf_counter_ns()
+            if opened:
+                opened.pop()
+            mark(end_ns << SHIFT | INTO | FORWARD)
+            mark(end_ns << SHIFT | OBSERVER)
+            note(iterator, batch)
             elements, samples = _size(batch, tensor_type)
-            recorder.count("elements", elements)
-            recorder.count("samples", samples)
+            counters["elements"] = counters.get("elements", 0) + elements
+            counters["samples"] = counters.get("samples", 0) + samples
             if first:
                 recorder.event(
                     "first_batch",
-                    perf_counter() - start,
+                    (end_ns - start_ns) * 1e-9,
                     loader=getattr(iterator, NUMBER, None),
                     workers=iterator._num_workers,
                 )
-            recorder.pop()
+            mark(perf_counter_ns() << SHIFT | END)
             return batch
 
         return timed_next

@@ -28,10 +28,10 @@ def install(recorder: Recorder, module: ModuleType) -> None:
             recorder.count(ANOMALY)
         if profiled():
             recorder.count(PROFILED)
-        if _retains(args[RETAIN_GRAPH[name] :], kwargs):
+        if (len(args) > RETAIN_GRAPH[name] or kwargs) and _retains(args[RETAIN_GRAPH[name] :], kwargs):
             recorder.count(RETAINED)
 
-    recorder.with_each_backward(ask)
+    recorder.at_backward.append(ask)
     recorder.count_from_zero(ANOMALY, PROFILED, RETAINED)
 
 

@@ -52,7 +52,7 @@ def install(recorder: Recorder, module: ModuleType) -> None:
         return values
 
     called = modules.CalledModules(recorder, torch)
-    recorder.for_each_optimizer(remember)
+    recorder.at_optimizer.append(remember)
     recorder.describe_with(describe)
     recorder.describe_with(lambda: modules.describe(torch, called, list(numbers)))
 

@@ -39,7 +39,7 @@ _optimizers: WeakSet[Any] = WeakSet()
 def install(recorder: Recorder, module: ModuleType) -> None:
     """Follow what the loading functions return by weak references; nothing is kept alive by them."""
     if module.__name__ == "torch.optim.optimizer":
-        recorder.for_each_optimizer(_optimizers.add)
+        recorder.at_optimizer.append(_optimizers.add)
         recorder.describe_with(_describe)
         return
     owners = [module, *(sys.modules[p] for p in PACKAGES[module.__name__] if p in sys.modules)]

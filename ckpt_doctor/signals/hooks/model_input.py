@@ -54,7 +54,7 @@ class _Watcher:
         if tensor.device.type == "cpu" and tensor.numel():
             self._recorder.input_seen(_digest(tensor))
 
-    def _step_ended(self) -> None:
+    def _step_ended(self, held: bool) -> None:
         """Begin anew; it reads no counter."""
         self._seen = False
 

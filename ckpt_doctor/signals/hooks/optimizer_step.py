@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from time import perf_counter_ns
 from types import FrameType, ModuleType
 from typing import Any
+from weakref import ref
 
 from ckpt_doctor.signals.caller import user_line
-from ckpt_doctor.signals.clock import OPTIMIZER
+from ckpt_doctor.signals.clock import END, OPTIMIZER, SHIFT
 from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (
@@ -24,6 +26,8 @@ def install(recorder: Recorder, module: ModuleType) -> None:
     depth = 0
     """Optimizers that wrap another one step inside its step: only the outermost ends a step."""
     told = False
+    met: dict[int, ref[Any]] = {}
+    mark, opened = recorder.clock.tape.append, recorder.clock.opened
 
     def before(optimizer: Any, args: Any, kwargs: Any) -> None:
         nonlocal depth
@@ -32,13 +36,20 @@ def install(recorder: Recorder, module: ModuleType) -> None:
             depth -= 1
             recorder.pop()
         depth += 1
-        recorder.optimizer_steps(optimizer)
-        recorder.push(OPTIMIZER)
+        known = met.get(id(optimizer))
+        if known is None or known() is not optimizer:
+            met[id(optimizer)] = ref(optimizer)
+            for act in recorder.at_optimizer:
+                act(optimizer)
+        opened.append(OPTIMIZER)
+        mark(perf_counter_ns() << SHIFT | OPTIMIZER)
 
     def after(optimizer: Any, args: Any, kwargs: Any) -> None:
         nonlocal depth, told
-        depth = max(0, depth - 1)
-        recorder.pop()
+        depth = depth - 1 if depth else 0
+        mark(perf_counter_ns() << SHIFT | END)
+        if opened:
+            opened.pop()
         if depth == 0:
             if not told:
                 told = True

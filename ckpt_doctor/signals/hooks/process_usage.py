@@ -33,10 +33,9 @@ def install(recorder: Recorder, module: ModuleType) -> None:
     last = resource.getrusage(resource.RUSAGE_SELF)
     due_s = -math.inf
 
-    def read() -> dict[str, float]:
+    def read(held: bool) -> dict[str, float]:
         nonlocal last, due_s
         now_s = perf_counter()
-        held = recorder.about_to_wait()
         if now_s < due_s and not held:
             return {}
         due_s = -math.inf if held else now_s + READ_EVERY_S

@@ -54,12 +54,14 @@ def install(recorder: Recorder, module: ModuleType) -> None:
         elif indices is not None and not _all_none(indices):
             recorder.batch_drawn(_digest_of_indices(indices), "indices")
         else:
-            recorder.batch_drawn(_digest_of_batch(batch, tensor_type), "batches")
+            digest = _digest_of_batch(batch, tensor_type)
+            if digest is not None:
+                recorder.batch_drawn(digest, "batches")
 
     base = module._BaseDataLoaderIter
     recorder.wrap(base, "_next_index", make_next_index)
     recorder.wrap(base, "_reset", make_reset)
-    recorder.with_each_batch(identify)
+    recorder.at_batch.append(identify)
 
 
 def _all_none(indices: Any) -> bool:
