@@ -31,6 +31,10 @@ Lap = list[float]
 """Seconds of one step by part (PARTS, then OBSERVER); empty until the tape has been read."""
 
 
+def _moment_ns(mark: int) -> int:
+    return mark >> SHIFT
+
+
 class PartClock:
     """Tells the time of each part; a part that starts inside another interrupts it."""
 
@@ -92,10 +96,11 @@ class PartClock:
         """Fill in the laps that are on the tape, and begin a new one."""
         marks = self.tape[:]
         del self.tape[: len(marks)]
+        # A garbage collection between a look at the clock and its mark has marks of its own, before that one.
+        marks.sort(key=_moment_ns)
         running = self._running
         for mark in marks:
             now_ns, what = mark >> SHIFT, mark & _MASK
-            # A garbage collection between a look at the clock and its mark has marks of its own: later ones.
             if now_ns > self._mark_ns:
                 self._totals_ns[running[-1] if running else self._base] += now_ns - self._mark_ns
                 self._mark_ns = now_ns

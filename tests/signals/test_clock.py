@@ -194,10 +194,10 @@ def test_a_new_beginning() -> None:
 
 
 def test_a_collection_between_the_clock_and_its_mark(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Marks that come out of order make no part negative, and the step no longer."""
+    """Marks that come out of order make no part longer or negative, and the step no longer."""
     clock = PartClock()
     clock.start(10**9)
-    moments = iter([1_500_000_000, 1_700_000_000, 1_600_000_000, 1_900_000_000])
+    moments = iter([1_500_000_000, 1_700_000_000, 1_400_000_000, 1_900_000_000])
     monkeypatch.setattr("ckpt_doctor.signals.clock.perf_counter_ns", lambda: next(moments))
     clock.push(GC)
     clock.pop()
@@ -205,5 +205,20 @@ def test_a_collection_between_the_clock_and_its_mark(monkeypatch: pytest.MonkeyP
     clock.pop_into(REST)
     totals = taken(clock, 2.0)
     assert totals[GC] == pytest.approx(0.2)
-    assert totals[BACKWARD] == pytest.approx(0.2)
+    assert totals[BACKWARD] == pytest.approx(0.3)
     assert sum(totals) == pytest.approx(1.0)
+
+
+def test_a_collection_before_the_end_of_a_step_is_written_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It lies between two steps, and in neither."""
+    clock = PartClock()
+    clock.start(10**9)
+    moments = iter([2_100_000_000, 2_300_000_000])
+    monkeypatch.setattr("ckpt_doctor.signals.clock.perf_counter_ns", lambda: next(moments))
+    clock.push(GC)
+    clock.pop()
+    lap = clock.take(2 * 10**9)
+    clock.start(2_400_000_000)
+    assert sum(taken(clock, 3.0)) == pytest.approx(0.6)
+    assert sum(lap) == pytest.approx(1.0)
+    assert lap[GC] == 0

@@ -270,7 +270,7 @@ def measured(comparison: Comparison) -> tuple[str, ...]:
         f"a slowdown above {units.percent(shows_ratio - 1)} would show",
     ]
     if comparison.agent_per_step_s is not None:
-        words.append(f"the agent took {units.per_step(comparison.agent_per_step_s)}")
+        words.append(f"the agent timed {units.per_step(comparison.agent_per_step_s)} of its own")
     if comparison.sampler_ratio is not None:
         words.append(f"steps with stack sampling took {units.ratio(comparison.sampler_ratio)} as long")
     return tuple(words)
