@@ -224,7 +224,7 @@ class Agent:
         if self._aside:
             self._take_in_saves()
         words, counters, step = output.control.words, self.counters, self._step + 1
-        held = words[HOLD_AT] <= step or (self._saved and words[HOLD_ON_SAVE] == 1)
+        held = self._is_held_after(step, words)
         for read in tuple(self._readers):
             told = read(held)
             if told is None:
@@ -236,7 +236,7 @@ class Agent:
         self._digests = []
         self._step = words[STEPS] = step
         if step >= self._next_fingerprint or words[FINGERPRINTS] > self._fingerprints_done:
-            self._follow(words[FINGERPRINTS])
+            self._take_fingerprint(words[FINGERPRINTS])
         if now_ns - self._flushed_ns > FLUSH_EVERY_NS:
             output.journal.flush()
             self._flushed_ns = now_ns
@@ -254,7 +254,7 @@ class Agent:
             self._add(self._aside.pop(0))
         self._saved = True
 
-    def _follow(self, asked: int) -> None:
+    def _take_fingerprint(self, asked: int) -> None:
         """Take a fingerprint, and settle after which step the next one is taken unasked."""
         self._fingerprints_done = asked
         if self._step >= self._next_fingerprint:
@@ -270,7 +270,7 @@ class Agent:
     def _after_save_or_hold(self, output: _Output, now_ns: int) -> int:
         """Wait while the probe wants this process held; returns the moment it may go on."""
         control = output.control
-        held = control.get("hold_at") <= self._step or (self._saved and control.get("hold_on_save") == 1)
+        held = self._is_held_after(self._step, control.words)
         writing, self._writing, self._saved = self._writing, [], False
         if not held:
             return now_ns
@@ -285,6 +285,9 @@ class Agent:
             time.sleep(0.0005)
         control.put("held", 0)
         return perf_counter_ns()
+
+    def _is_held_after(self, steps: int, words: memoryview) -> bool:
+        return words[HOLD_AT] <= steps or (self._saved and words[HOLD_ON_SAVE] == 1)
 
     # --- the journal -----------------------------------------------------------------------
 

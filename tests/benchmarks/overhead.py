@@ -144,7 +144,7 @@ def _rounds(
     assert child.stdout is not None
     for number in range(rounds + 1):
         found = {}
-        for mode in (*MODES[number % 3 :], *MODES[: number % 3]):
+        for mode in (*MODES[number % len(MODES) :], *MODES[: number % len(MODES)]):
             if mode == "stacks":
                 sampler.proceed()
             print(mode, steps, file=child.stdin, flush=True)

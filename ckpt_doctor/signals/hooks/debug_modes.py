@@ -28,7 +28,7 @@ def install(recorder: Recorder, module: ModuleType) -> None:
             recorder.count(ANOMALY)
         if profiled():
             recorder.count(PROFILED)
-        if (len(args) > RETAIN_GRAPH[name] or kwargs) and _retains(args[RETAIN_GRAPH[name] :], kwargs):
+        if _retains(args[RETAIN_GRAPH[name] :], kwargs):
             recorder.count(RETAINED)
 
     recorder.at_backward.append(ask)
