@@ -10,7 +10,7 @@ import statistics
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, MutableSequence
 from contextlib import suppress
 from pathlib import Path
 from time import perf_counter, perf_counter_ns
@@ -21,23 +21,23 @@ from ckpt_doctor.agent import files
 from ckpt_doctor.agent.journal import Journal
 from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.facts.run import PARTS
-from ckpt_doctor.signals.clock import OBSERVER, Lap, PartClock
+from ckpt_doctor.signals.clock import HELD, MAX_DIGESTS, START, TAKE, UPDATE, PartClock
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from ckpt_doctor.signals.contract import Digest, Read
+    from ckpt_doctor.signals.contract import Digest, Look, Read
 
 FLUSH_EVERY_NS = 500_000_000
 """A killed process loses at most this much of its journal."""
 
+LOOK_EVERY_NS = 20_000_000
+"""Shorter steps share a look at what the kernel counts: asking takes it up to 20 µs, and its CPU times are
+no finer than its ticks of some milliseconds."""
+
 FIRST_FINGERPRINT_STEP = 3
 """The first steps still build state (optimizer moments, compiled code)."""
 
-MAX_DIGESTS = 16
-"""Digests kept for one step: a replay of an epoch draws thousands of batches in one."""
-
-HOOK_TIMES_KEPT = 2048
 STEPS, FINGERPRINTS = shared.PLACES["steps"], shared.PLACES["fingerprints"]
 HOLD_AT, HOLD_ON_SAVE = shared.PLACES["hold_at"], shared.PLACES["hold_on_save"]
 RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
@@ -57,45 +57,59 @@ class Agent:
     launchers, loader workers and compiler helpers do none of these and leave no trace.
     """
 
+    # Slots lie side by side: on cold caches, a dictionary of so many names is slower.
+    __slots__ = (
+        *("_after_save", "_aside", "_counted_aside", "_describers", "_due_ns", "_early", "_fed_aside"),
+        *("_fingerprints_done", "_flushed_ns", "_from_zero", "_lookers", "_mark_start", "_mark_taken"),
+        *("_next_fingerprint", "_options", "_output", "_pid", "_read", "_readers", "_saved", "_started_s"),
+        *("_step", "_unwritable", "_updated", "_words", "_wrapped", "_writing", "at_backward"),
+        *("at_optimizer", "clock", "counters", "identify", "inside", "pop", "push", "thread"),
+    )
+
     def __init__(self, options: AgentOptions, started_s: float) -> None:
         self.clock = PartClock()
         self.counters: dict[str, float] = {}
-        self.at_batch: list[Callable[[Any, Any], None]] = []
+        self.identify: Callable[[Any, Any], Digest | None] = _unknown
         self.at_backward: list[Callable[[str, tuple[Any, ...], dict[str, Any]], None]] = []
         self.at_optimizer: list[Callable[[Any], None]] = []
-        self.push, self.pop, self.pop_into = self.clock.push, self.clock.pop, self.clock.pop_into
-        self.inside = self.clock.inside
+        self.push, self.pop, self.inside = self.clock.push, self.clock.pop, self.clock.inside
+        self._mark_taken, self._mark_start = self.clock.marker(TAKE), self.clock.marker(START)
         self._options = options
         self._started_s = started_s
         self._wrapped: list[tuple[object, str, object]] = []
         self._from_zero: dict[str, float] = {}
         self._readers: list[Read] = []
+        self._lookers: list[Look] = []
         self._describers: list[Callable[[], dict[str, object]]] = []
         self._after_save: list[Callable[[], None]] = []
         self._reset()
         atexit.register(self._end, "itself")
 
     def _reset(self) -> None:
-        self._start_ns = int(self._started_s * 1e9)
-        self.clock.restart(self._start_ns)
+        start_ns = int(self._started_s * 1e9)
+        self.clock.restart(start_ns)
         self.counters.clear()
         self.counters.update(self._from_zero)
         self.thread = threading.main_thread().ident
         self._pid = os.getpid()
         self._output: _Output | None = None
+        self._words: MutableSequence[int] | memoryview = [0] * len(shared.PLACES)
+        """Of the control file: until there is one, the process is to be looked at after each step."""
         self._unwritable = False
         self._early: list[object] = []
-        self._digests: list[tuple[str, Digest]] = []
+        self._counted_aside: dict[int, dict[str, float]] = {}
+        """Counters of steps that the clock has not been asked for."""
+        self._fed_aside: dict[int, list[Digest]] = {}
+        """What identifies batches that reached such a step by other ways than the clock's."""
         self._updated: set[int] = set()
-        self._step = 0
-        self._flushed_ns = self._start_ns
+        self._step = self._read = 0
+        self._flushed_ns = start_ns
+        self._due_ns = 0
         self._fingerprints_done = 0
         self._next_fingerprint = FIRST_FINGERPRINT_STEP
         self._saved = False
         self._writing: list[Future[object]] = []
         self._aside: list[object] = []
-        self._hooks: list[tuple[int, Lap]] = []
-        """What the first steps' ends took, and the observer's part of what came before them."""
 
     def restart(self) -> None:
         """Begin anew in a forked child, which may be a loader worker or a rank of its own."""
@@ -123,15 +137,11 @@ class Agent:
         """Record that something happened, during the current step."""
         self._add(["e", signal, perf_counter(), self._step, duration_s, fields])
 
-    def batch_drawn(self, digest: Digest, source: str) -> None:
-        """Record what identifies a batch that reached the training loop."""
-        self._digests.append((source[0], digest))
-        if len(self._digests) > MAX_DIGESTS:
-            del self._digests[0]
-
-    def input_seen(self, digest: str) -> None:
-        """Record what identifies the model's input, for steps that no loader feeds."""
-        self._digests.append(("m", digest))
+    def fed_with(self, digest: Digest) -> None:
+        """Record what identifies a batch that another thread drew, or the model's input."""
+        digests = self._fed_aside.setdefault(self._step, [])
+        digests.append(digest)
+        del digests[:-MAX_DIGESTS]
 
     def after_save(self, act: Callable[[], None]) -> None:
         """Have ``act`` called after each checkpoint save."""
@@ -140,6 +150,11 @@ class Agent:
     def at_step_end(self, read: Read) -> None:
         """Have ``read`` called at the end of every step, until it answers None."""
         self._readers.append(read)
+        self._due_ns = 0
+
+    def at_look(self, look: Look) -> None:
+        """Have ``look`` called at the end of the first step, and of others some 20 ms apart."""
+        self._lookers.append(look)
 
     def describe_with(self, describe: Callable[[], dict[str, object]]) -> None:
         """Have ``describe`` called for every fingerprint."""
@@ -154,15 +169,17 @@ class Agent:
         self.event(signal, duration_s, **fields)
         output = self._register()
         if output is not None:
-            output.journal.flush()
+            self._flush(output)
         if signal == "save":
             self._saved = True
+            self._due_ns = 0
             for act in self._after_save:
                 act()
 
     def saved_aside(self, step: int, duration_s: float, **fields: object) -> None:
         """Record a save by another thread; the journal belongs to the thread that trains."""
         self._aside.append(["e", "save", perf_counter(), step, duration_s, fields])
+        self._due_ns = 0
 
     def running_step(self) -> int:
         """The step of this process that is under way, counted from 0."""
@@ -182,14 +199,26 @@ class Agent:
 
         So a step holds one update of each optimizer, whatever their number, and gradient
         accumulation does not split it.
+
+        This runs in every step, on cold caches: few calls, and nothing that can be done later.
         """
-        counters, key = self.counters, id(optimizer)
-        counters["optimizer_steps"] = counters.get("optimizer_steps", 0) + 1
-        if self._updated and key not in self._updated:
-            self._updated.add(key)
+        now_ns = perf_counter_ns()
+        updated, key = self._updated, id(optimizer)
+        if updated and key not in updated:
+            updated.add(key)
+            self.clock.marker(UPDATE)(now_ns)
             return
-        self._updated = {key}
-        self._end_step(perf_counter_ns())
+        if len(updated) != 1:
+            self._updated = {key}
+        self._mark_taken(now_ns)
+        words, step = self._words, self._step + 1
+        if now_ns >= self._due_ns or words[HOLD_AT] <= step or step >= self._next_fingerprint:
+            self._attend(now_ns, step)
+        else:
+            if self.counters:
+                self._put_counters_aside()
+            self._step = words[STEPS] = step
+        self._mark_start(perf_counter_ns())
 
     def wrap(self, owner: object, name: str, make: Callable[[Callable[..., object]], object]) -> None:
         """Replace an attribute by ``make(original)`` until the agent is taken out."""
@@ -209,44 +238,48 @@ class Agent:
 
     # --- steps -----------------------------------------------------------------------------
 
-    def _end_step(self, now_ns: int) -> None:
-        """Write down the step that ends at ``now_ns``; what follows here is in no step.
-
-        This runs in every step, on cold caches: few calls, and nothing that can be done later.
-        """
-        output = self._output or self._register()
+    def _attend(self, now_ns: int, step: int) -> None:
+        """Do at ``now_ns``, when so many steps have ended, what is not done at the end of each."""
+        output = self._register()
         if output is None:
+            self.counters.clear()
             self.clock.restart(now_ns)
             return
-        if self._step == 0:
+        words = output.control.words
+        if step == 1:
             self.thread = threading.get_ident()
-        lap = self.clock.take(now_ns)
+        self._due_ns = now_ns + LOOK_EVERY_NS
         if self._aside:
             self._take_in_saves()
-        words, counters, step = output.control.words, self.counters, self._step + 1
-        held = self._is_held_after(step, words)
+        self._ask(held=self._is_held_after(step, words))
+        self._put_counters_aside()
+        self._step = words[STEPS] = step
+        if step >= self._next_fingerprint or words[FINGERPRINTS] > self._fingerprints_done:
+            self._add_steps(output.journal)
+            self._take_fingerprint(words[FINGERPRINTS])
+        if now_ns - self._flushed_ns > FLUSH_EVERY_NS:
+            self._flush(output)
+            self._flushed_ns = now_ns
+        if self._saved or words[HOLD_AT] <= step:
+            self._hold_where_wanted(output)
+        if self._readers:
+            self._due_ns = 0
+
+    def _ask(self, *, held: bool) -> None:
+        """Add to the step's counters what is read at its end."""
+        for look in self._lookers:
+            self.counters.update(look())
         for read in tuple(self._readers):
             told = read(held)
             if told is None:
                 self._readers.remove(read)
             elif told:
-                counters.update(told)
-        output.journal.add((self._step, self._start_ns, now_ns, lap, counters.copy(), self._digests))
-        counters.clear()
-        self._digests = []
-        self._step = words[STEPS] = step
-        if step >= self._next_fingerprint or words[FINGERPRINTS] > self._fingerprints_done:
-            self._take_fingerprint(words[FINGERPRINTS])
-        if now_ns - self._flushed_ns > FLUSH_EVERY_NS:
-            output.journal.flush()
-            self._flushed_ns = now_ns
-        start_ns = perf_counter_ns()
-        if len(self._hooks) < HOOK_TIMES_KEPT:
-            self._hooks.append((start_ns - now_ns, lap))
-        if self._saved or words[HOLD_AT] <= step:
-            start_ns = self._after_save_or_hold(output, start_ns)
-        self._start_ns = start_ns
-        self.clock.start(start_ns)
+                self.counters.update(told)
+
+    def _put_counters_aside(self) -> None:
+        """Keep the counters of the step that has ended until the clock is asked for it."""
+        self._counted_aside[self._step] = self.counters.copy()
+        self.counters.clear()
 
     def _take_in_saves(self) -> None:
         """Write down what other threads have saved since the last step."""
@@ -267,24 +300,25 @@ class Agent:
                 self.cannot_measure("fingerprint", f"{type(error).__name__}: {error}")
         self._add(["f", self._step, values])
 
-    def _after_save_or_hold(self, output: _Output, now_ns: int) -> int:
-        """Wait while the probe wants this process held; returns the moment it may go on."""
+    def _hold_where_wanted(self, output: _Output) -> None:
+        """Wait while the probe wants this process held."""
         control = output.control
         held = self._is_held_after(self._step, control.words)
         writing, self._writing, self._saved = self._writing, [], False
         if not held:
-            return now_ns
+            return
+        self.clock.marker(HELD)(perf_counter_ns())
         for written in writing:
             with suppress(Exception):  # a save that failed is the script's own affair
                 written.exception()
         if control.get("hold_at") > self._step:
             control.put("hold_at", self._step)
-        output.journal.flush()
+        self._flush(output)
         control.put("held", 1)
         while control.get("hold_at") <= self._step:
             time.sleep(0.0005)
         control.put("held", 0)
-        return perf_counter_ns()
+        self._due_ns = 0
 
     def _is_held_after(self, steps: int, words: memoryview) -> bool:
         return words[HOLD_AT] <= steps or (self._saved and words[HOLD_ON_SAVE] == 1)
@@ -297,6 +331,21 @@ class Agent:
         elif not self._unwritable:
             self._early.append(line)
 
+    def _flush(self, output: _Output) -> None:
+        """Write down the steps that have ended, and all that was added before."""
+        self._add_steps(output.journal)
+        output.journal.flush()
+
+    def _add_steps(self, journal: Journal) -> None:
+        self.clock.read()
+        laps, self.clock.laps = self.clock.laps, []
+        for lap in laps:
+            for name, amount in self._counted_aside.pop(self._read, {}).items():
+                lap.counted[name] = lap.counted.get(name, 0) + amount
+            lap.digests.extend(self._fed_aside.pop(self._read, ()))
+            journal.add((self._read, lap))
+            self._read += 1
+
     def _register(self) -> _Output | None:
         """This process's journal and control file, opened at the first call; None where that fails."""
         if self._output is None and not self._unwritable:
@@ -308,6 +357,7 @@ class Agent:
                 self._unwritable = True
                 self._early = []
                 return None
+            self._words = self._output.control.words
             for line in self._early:
                 self._output.journal.add(line)
             self._early = []
@@ -323,11 +373,12 @@ class Agent:
             "unix_minus_monotonic_s": time.time() - perf_counter(),
             "parts": list(PARTS),
         }
-        journal = Journal(folder / f"rank{rank:05d}-{self._pid}.jsonl", header, self.clock.read)
+        journal = Journal(folder / f"rank{rank:05d}-{self._pid}.jsonl", header)
         control = shared.Control(folder / f"{shared.PREFIX}{self._pid}", create=True)
         hold_at = self._options.hold_at
         control.put("hold_at", shared.NEVER if hold_at is None else hold_at)
         control.put("hold_on_save", int(self._options.hold_on_save))
+        control.put("steps", self._step)
         control.put("rank", rank)
         control.put("pid", self._pid)  # last: whoever sees it finds the rest in place
         return _Output(journal, control)
@@ -336,15 +387,19 @@ class Agent:
         """Write the trailer; a process without a journal leaves none."""
         if self._output is None or os.getpid() != self._pid:
             return
-        self._output.journal.add(["t", ended_by, perf_counter(), self.hook_s()])
+        self._add_steps(self._output.journal)
+        self._output.journal.add(["t", ended_by, perf_counter(), self._hook_s()])
         self._output.journal.close()
         self._output = None
 
-    def hook_s(self) -> float | None:
-        """Median seconds that the agent takes per step; None before the first step."""
-        self.clock.read()
-        every_s = [end_ns * 1e-9 + lap[OBSERVER] for end_ns, lap in self._hooks]
-        return statistics.median(every_s) if every_s else None
+    def _hook_s(self) -> float | None:
+        """Median seconds that the agent takes per step; None before the first step's end."""
+        observed_ns = self.clock.observed_ns
+        return 1e-9 * statistics.median(observed_ns) if observed_ns else None
+
+
+def _unknown(iterator: object, batch: object) -> None:
+    """Identifies no batch."""
 
 
 def _rank() -> int:

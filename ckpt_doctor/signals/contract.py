@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from ckpt_doctor.signals.clock import PartClock
 
 Digest = str | Callable[[], str]
-"""What identifies a batch, or what works that out when it is written down: many at once are cheaper."""
+"""What identifies a batch, or what works that out when it is written down: many at once are cheaper.
+
+A word like ``i:1a2b3c4d``: of indices (i), of a batch (b), of the model's input (m).
+"""
 
 
 @dataclass(frozen=True)
@@ -39,20 +42,22 @@ Read = Callable[[bool], dict[str, float] | None]
 None when it is not to be asked again."""
 
 
+Look = Callable[[], dict[str, float]]
+"""Reads counters at the end of a step that is not to be the only one it counts for."""
+
+
 class Recorder(Protocol):
     """The agent, as hooks see it.
 
-    What runs in every step goes without calls where it can: it puts its marks on the clock's tape, counts in
-    ``counters``, and calls who asked for it, all of which stay the same objects.
+    What runs in every step goes without calls where it can: it gives its moments to the clock's markers, and
+    calls who asked for it.
     """
 
     clock: PartClock
     thread: int | None
     """The thread that trains (``threading.get_ident``): only its time is the step's."""
-    counters: dict[str, float]
-    """Of the current step."""
-    at_batch: list[Callable[[Any, Any], None]]
-    """Called with a loader's iterator and each batch that it gives; observer's time."""
+    identify: Callable[[Any, Any], Digest | None]
+    """Called with a loader's iterator and each batch that it gives; answers what identifies that."""
     at_backward: list[Callable[[str, tuple[Any, ...], dict[str, Any]], None]]
     """Called before each outermost backward pass: the function's name, and its arguments."""
     at_optimizer: list[Callable[[Any], None]]
@@ -63,9 +68,6 @@ class Recorder(Protocol):
 
     def pop(self) -> None:
         """End the innermost part."""
-
-    def pop_into(self, part: int) -> None:
-        """End the innermost part; outside all parts, ``part`` is running from now on."""
 
     def inside(self, part: int) -> bool:
         """Whether a part has been started and not ended, interrupted or not."""
@@ -101,11 +103,8 @@ class Recorder(Protocol):
     def about_to_write(self, path: str) -> None:
         """Announce a file that native code is going to overwrite: a probe protects the user's."""
 
-    def batch_drawn(self, digest: Digest, source: str) -> None:
-        """Record what identifies a batch that reached the training loop."""
-
-    def input_seen(self, digest: str) -> None:
-        """Record what identifies the model's input, for steps that no loader feeds."""
+    def fed_with(self, digest: Digest) -> None:
+        """Record what identifies a batch that another thread drew, or the model's input."""
 
     def after_save(self, act: Callable[[], None]) -> None:
         """Have ``act`` called after each checkpoint save."""
@@ -115,6 +114,13 @@ class Recorder(Protocol):
 
     def at_step_end(self, read: Read) -> None:
         """Have ``read`` called at the end of every step, for counters of its own, until it answers None."""
+
+    def at_look(self, look: Look) -> None:
+        """Have ``look`` called at the end of some steps, for counters that are dear to read.
+
+        Of the first one, the last one before the process is held, the first one after that, and of others
+        some 20 ms apart.
+        """
 
     def describe_with(self, describe: Callable[[], dict[str, object]]) -> None:
         """Have ``describe`` called for every fingerprint."""

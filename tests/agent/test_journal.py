@@ -10,6 +10,7 @@ import pytest
 from ckpt_doctor.agent.journal import Journal
 from ckpt_doctor.facts.recording import JOURNAL_KIND as KIND
 from ckpt_doctor.facts.recording import JOURNAL_VERSION as VERSION
+from ckpt_doctor.signals.clock import Lap
 
 
 def lines(path: Path) -> list[object]:
@@ -20,7 +21,7 @@ def lines(path: Path) -> list[object]:
 def test_lines_are_on_disk_after_a_flush(tmp_path: Path) -> None:
     """The header comes first; what was added is there after flush or close, and not before."""
     path = tmp_path / "rank00000-1.jsonl"
-    journal = Journal(path, {"rank": 3}, lambda: None)
+    journal = Journal(path, {"rank": 3})
     journal.add(["s", 0])
     assert path.read_bytes() == b""
     journal.flush()
@@ -33,7 +34,7 @@ def test_lines_are_on_disk_after_a_flush(tmp_path: Path) -> None:
 def test_a_flush_without_news_writes_nothing(tmp_path: Path) -> None:
     """Flushing twice does not write twice."""
     path = tmp_path / "journal"
-    journal = Journal(path, {}, lambda: None)
+    journal = Journal(path, {})
     journal.flush()
     size = path.stat().st_size
     journal.flush()
@@ -44,7 +45,7 @@ def test_a_flush_without_news_writes_nothing(tmp_path: Path) -> None:
 def test_any_value_can_be_written(tmp_path: Path) -> None:
     """Values that JSON does not know are written as text, and lone surrogates do not stop it."""
     path = tmp_path / "journal"
-    journal = Journal(path, {}, lambda: None)
+    journal = Journal(path, {})
     journal.add(["e", Path("a"), "\udcff\n"])
     journal.close()
     assert lines(path)[1] == ["e", "a", "\udcff\n"]
@@ -53,10 +54,10 @@ def test_any_value_can_be_written(tmp_path: Path) -> None:
 def test_a_step_becomes_a_line_as_it_is_written(tmp_path: Path) -> None:
     """Its seconds are rounded, the observer's stand apart, and digests are there only where there are any."""
     path = tmp_path / "journal"
-    lap: list[float] = []
-    journal = Journal(path, {}, lambda: lap.extend([] if lap else [0.1234567891, *[0.0] * 7, 0.5]))
-    journal.add((3, 1_000_000_000, 2_000_000_000, lap, {"batches": 1}, []))
-    journal.add((4, 2_000_000_000, 3_000_000_000, lap, {}, [("i", "1a"), ("i", lambda: "2b")]))
+    seconds = [0.1234567891, *[0.0] * 7, 0.5]
+    journal = Journal(path, {})
+    journal.add((3, Lap(1_000_000_000, 2_000_000_000, seconds, {"batches": 1}, [])))
+    journal.add((4, Lap(2_000_000_000, 3_000_000_000, seconds, {}, ["i:1a", lambda: "i:2b"])))
     journal.close()
     parts = [0.1234568, *[0.0] * 7]
     assert lines(path)[1:] == [
@@ -70,5 +71,5 @@ def test_a_journal_is_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     path.write_text("mine")
     with pytest.raises(FileExistsError):
-        Journal(path, {}, lambda: None)
+        Journal(path, {})
     assert path.read_text() == "mine"

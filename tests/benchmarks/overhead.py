@@ -4,6 +4,9 @@ Run with ``python -m tests.benchmarks.overhead`` (part of ``make bench``). Two p
 differ by more than the agent costs, so each process trains in blocks: without the hooks, with them, and with
 stacks being sampled as well. The three blocks of a round are held against each other; what the agent says
 of itself is printed beside them.
+
+Two kinds of model: one wide layer, which goes through much memory in every step and leaves nothing of the
+agent's in the caches, and many small layers, as a script has that is held up by Python.
 """
 
 from __future__ import annotations
@@ -29,10 +32,12 @@ import gc, sys, time, torch
 from torch.optim import optimizer as optim
 from torch.utils.data import DataLoader, TensorDataset
 
-width = int(sys.argv[1])
+width, depth = int(sys.argv[1]), int(sys.argv[2])
 torch.manual_seed(0)
 data = TensorDataset(torch.randn(4096, 64), torch.randint(0, 8, (4096,)))
-model = torch.nn.Sequential(torch.nn.Linear(64, width), torch.nn.ReLU(), torch.nn.Linear(width, 8))
+widths = [64] + [width] * depth
+layers = (layer for sizes in zip(widths, widths[1:]) for layer in (torch.nn.Linear(*sizes), torch.nn.ReLU()))
+model = torch.nn.Sequential(*layers, torch.nn.Linear(width, 8))
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
 
 def batches():
@@ -74,8 +79,16 @@ for line in sys.stdin:
 watch(True)
 """
 
-LENGTHS = ((64, 1000), (6000, 300), (20000, 80), (60000, 20), (160000, 8))
-"""Width of the model, and steps of a block: about 0.4, 1.5, 5, 20 and 50 ms a step where it was made."""
+CASES = (
+    ("one layer", 64, 1, 300),
+    ("one layer", 6000, 1, 80),
+    ("one layer", 20_000, 1, 20),
+    ("many layers", 64, 60, 20),
+    ("one layer", 60_000, 1, 8),
+    ("one layer", 160_000, 1, 4),
+)
+"""Width and depth of the model, and steps of a block: about 0.4, 1.5, 4, 4, 16 and 50 ms a step where it was
+made."""
 MODES = ("plain", "agent", "stacks")
 PROCESSES = 3
 
@@ -83,7 +96,7 @@ PROCESSES = 3
 def main() -> None:
     """Measure, print, and write RESULTS.md with ``--write``."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=12, help="of each process")
+    parser.add_argument("--rounds", type=int, default=40, help="of each process")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     lines = [
@@ -91,17 +104,21 @@ def main() -> None:
         f"`python -m tests.benchmarks.overhead {' '.join(sys.argv[1:])}`. Blocks of one process in turns, "
         f"{PROCESSES} processes a row; step times over those without anything: median (quartiles).",
         "",
-        "| step alone | rounds | with the agent | with the agent and stacks | hooks per step, median |",
-        "|---|---|---|---|---|",
+        "| model | step alone | rounds | with the agent | more | with the agent and stacks | hooks, median |",
+        "|---|---|---|---|---|---|---|",
     ]
     print("\n".join(lines), flush=True)
-    for width, steps in LENGTHS:
-        runs = [_watched(width, steps, arguments.rounds) for _ in range(PROCESSES)]
+    for model, width, depth, steps in CASES:
+        runs = [_watched((width, depth), steps, arguments.rounds) for _ in range(PROCESSES)]
         rounds = [each for _, run in runs for each in run]
         hook_us = 1e6 * median(hook_s for hook_s, _ in runs)
         plain_ms = 1e3 * median(each["plain"] for each in rounds)
-        told = [_told([each[mode] / each["plain"] for each in rounds]) for mode in MODES[1:]]
-        lines.append(f"| {plain_ms:.2f} ms | {len(rounds)} | {' | '.join(told)} | {hook_us:.1f} µs |")
+        agent, stacks = (_told([each[mode] / each["plain"] for each in rounds]) for mode in MODES[1:])
+        more_us = 1e6 * median(each["agent"] - each["plain"] for each in rounds)
+        lines.append(
+            f"| {model} | {plain_ms:.2f} ms | {len(rounds)} | {agent} | {more_us:.0f} µs | {stacks} "
+            f"| {hook_us:.1f} µs |"
+        )
         print(lines[-1], flush=True)
     if arguments.write:
         write_section("What the agent costs", "\n".join(lines))
@@ -112,12 +129,12 @@ def _told(ratios: list[float]) -> str:
     return f"{middle:.3f} ({low:.3f} to {high:.3f})"
 
 
-def _watched(width: int, steps: int, rounds: int) -> tuple[float, list[dict[str, float]]]:
+def _watched(sizes: tuple[int, int], steps: int, rounds: int) -> tuple[float, list[dict[str, float]]]:
     """What the agent says that it takes per step, and step times by mode of each round, in seconds."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         child = subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, str(width)],
+            [sys.executable, "-c", SCRIPT, *map(str, sizes)],
             env=with_agent(os.environ, AgentOptions(recording=name, allow_tracing=True)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -13,11 +13,20 @@ from ckpt_doctor.signals.clock import (
     BACKWARD,
     COMPILE,
     DATA_WAIT,
+    END,
+    FED,
     FORWARD,
     GC,
+    HELD,
+    MAX_DIGESTS,
     OBSERVER,
     OPTIMIZER,
+    OVER,
     REST,
+    START,
+    TAKE,
+    UPDATE,
+    Lap,
     PartClock,
 )
 
@@ -31,36 +40,43 @@ def spend(seconds: float = SPAN_S) -> None:
         pass
 
 
+def mark(clock: PartClock, what: int, moment_ns: int | None = None) -> None:
+    """Something happens, now unless another moment is given."""
+    clock.marker(what)(perf_counter_ns() if moment_ns is None else moment_ns)
+
+
 def started() -> tuple[PartClock, int]:
     """A clock at the start of a step, and that moment."""
     clock, now = PartClock(), perf_counter_ns()
-    clock.start(now)
+    mark(clock, START, now)
     return clock, now
 
 
-def taken(clock: PartClock, end: int | None = None) -> list[float]:
-    """The seconds of the step, which ends now."""
-    lap = clock.take(perf_counter_ns() if end is None else end)
+def taken(clock: PartClock, end: int | None = None) -> Lap:
+    """The last step that was taken, which is one that ends now."""
+    mark(clock, TAKE, end)
     clock.read()
-    return lap
+    return clock.laps[-1]
 
 
-@given(st.lists(st.sampled_from([*range(len(PARTS)), None, "into"]), max_size=60))
-def test_parts_add_up_whatever_happens(moves: list[object]) -> None:
+@given(st.lists(st.sampled_from([*range(len(PARTS)), END, OVER, UPDATE, "fed"]), max_size=60))
+def test_parts_add_up_whatever_happens(moves: list[int | str]) -> None:
     """After any sequence of starts and ends, also unbalanced ones, the parts add up to the time."""
     clock, start = started()
     for move in moves:
-        if move is None:
-            clock.pop()
-        elif move == "into":
-            clock.pop_into(FORWARD)
-        else:
-            clock.push(move)  # type: ignore[arg-type]
+        if move == "fed":
+            clock.fed.append(((), None))
+        mark(clock, FED if isinstance(move, str) else move)
     end = perf_counter_ns()
-    totals = taken(clock, end)
-    assert len(totals) == len(PARTS) + 1
-    assert min(totals) >= 0
-    assert sum(totals) == pytest.approx((end - start) * 1e-9, abs=1e-9)
+    lap = taken(clock, end)
+    assert len(lap.seconds) == len(PARTS) + 1
+    assert min(lap.seconds) >= 0
+    assert (lap.start_ns, lap.end_ns) == (start, end)
+    assert sum(lap.seconds) == pytest.approx((end - start) * 1e-9, abs=1e-9)
+    assert lap.counted.get("batches", 0) == moves.count("fed")
+    assert lap.counted.get("backwards", 0) == moves.count(BACKWARD)
+    assert lap.counted.get("gc_pauses", 0) == moves.count(GC)
+    assert lap.counted["optimizer_steps"] == moves.count(UPDATE) + 1
 
 
 def test_an_inner_part_interrupts_the_outer_one() -> None:
@@ -73,53 +89,94 @@ def test_an_inner_part_interrupts_the_outer_one() -> None:
     clock.pop()
     spend()
     clock.pop()
-    totals = taken(clock)
-    assert totals[COMPILE] >= 2 * SPAN_S
-    assert totals[BACKWARD] >= 2 * SPAN_S
-    assert totals[REST] < totals[BACKWARD] + totals[COMPILE]
+    seconds = taken(clock).seconds
+    assert seconds[COMPILE] >= 2 * SPAN_S
+    assert seconds[BACKWARD] >= 2 * SPAN_S
+    assert seconds[REST] < seconds[BACKWARD] + seconds[COMPILE]
 
 
 def test_forward_runs_from_the_batch_to_backward() -> None:
     """Outside all parts, the time after a batch is forward, and after backward it is the rest."""
     clock, _ = started()
-    clock.push(DATA_WAIT)
-    clock.push(OBSERVER)
-    clock.pop()
-    clock.pop_into(FORWARD)
+    mark(clock, DATA_WAIT)
+    clock.fed.append(((), None))
+    mark(clock, FED)
     spend()
-    clock.push(BACKWARD)
-    clock.pop_into(REST)
+    mark(clock, END)
     spend()
-    totals = taken(clock)
-    assert totals[FORWARD] >= SPAN_S
-    assert totals[REST] >= SPAN_S
+    mark(clock, BACKWARD)
+    mark(clock, OVER)
+    spend()
+    seconds = taken(clock).seconds
+    assert seconds[OBSERVER] >= SPAN_S
+    assert seconds[FORWARD] >= SPAN_S
+    assert seconds[REST] >= SPAN_S
+
+
+def test_an_update_ends_the_part_in_which_the_optimizer_steps() -> None:
+    """What follows it is no optimizer's time, and a part around it goes on."""
+    clock, _ = started()
+    mark(clock, BACKWARD)
+    for _ in range(2):
+        mark(clock, OPTIMIZER)
+        mark(clock, UPDATE)
+    spend()
+    mark(clock, UPDATE)  # skipped: no step was begun
+    spend()
+    seconds = taken(clock).seconds
+    assert seconds[BACKWARD] >= 2 * SPAN_S
+    assert seconds[OPTIMIZER] < SPAN_S
+
+
+def test_what_batches_bring() -> None:
+    """Elements and samples add up, and the last digests are kept."""
+    clock, _ = started()
+    for number in range(20):
+        mark(clock, DATA_WAIT)
+        clock.fed.append((((4, 3), (6,), ()), f"i:{number}" if number != 18 else None))
+        mark(clock, FED)
+        mark(clock, END)
+    lap = taken(clock)
+    assert lap.counted == {"batches": 20, "elements": 380, "samples": 120, "optimizer_steps": 1}
+    assert lap.digests == [f"i:{number}" for number in range(20) if number != 18][-MAX_DIGESTS:]
+    assert clock.fed == []
 
 
 def test_the_time_between_two_steps_is_in_neither() -> None:
     """What happens between the end of one step and the start of the next counts in no step."""
     clock, _ = started()
-    clock.take(perf_counter_ns())
+    mark(clock, TAKE)
     clock.push(GC)
     spend()
     clock.pop()
     start = perf_counter_ns()
-    clock.start(start)
+    mark(clock, START, start)
     end = perf_counter_ns()
-    assert sum(taken(clock, end)) == pytest.approx((end - start) * 1e-9, abs=1e-9)
+    assert sum(taken(clock, end).seconds) == pytest.approx((end - start) * 1e-9, abs=1e-9)
+
+
+def test_what_the_observer_takes() -> None:
+    """Its part of a step, and what it does between that step and the next one, until the process is held."""
+    clock = PartClock()
+    clock.restart(0)
+    for what, moment_ns in ((OBSERVER, 100), (END, 130), (TAKE, 200), (START, 205)):
+        mark(clock, what, moment_ns)
+    for what, moment_ns in ((OBSERVER, 300), (END, 310), (TAKE, 400), (HELD, 407), (START, 900), (TAKE, 950)):
+        mark(clock, what, moment_ns)
+    clock.read()
+    assert clock.observed_ns == [35, 17]
 
 
 def test_a_step_may_end_inside_a_part() -> None:
     """Where optimizers step inside backward, backward goes on in the next step."""
     clock, _ = started()
-    clock.push(BACKWARD)
-    clock.push(OPTIMIZER)
-    clock.pop()
-    clock.take(perf_counter_ns())
-    clock.start(perf_counter_ns())
+    mark(clock, BACKWARD)
+    mark(clock, OPTIMIZER)
+    mark(clock, TAKE)
+    mark(clock, START)
     spend()
-    clock.pop()
-    totals = taken(clock)
-    assert totals[BACKWARD] >= SPAN_S
+    mark(clock, OVER)
+    assert taken(clock).seconds[BACKWARD] >= SPAN_S
 
 
 def test_inside() -> None:
@@ -133,87 +190,88 @@ def test_inside() -> None:
     clock.pop()
     assert clock.inside(DATA_WAIT)
     assert not clock.inside(GC)
-    clock.pop_into(FORWARD)
+    clock.pop()
     assert not clock.inside(DATA_WAIT)
     assert not clock.inside(FORWARD)
 
 
-def test_the_tape_of_many_steps_is_read_at_once() -> None:
+def test_many_steps_are_read_at_once() -> None:
     """Each step gets its own time, in the order of their ends."""
     clock, _ = started()
     parts = (DATA_WAIT, BACKWARD, OPTIMIZER)
-    laps = []
     for part in parts:
         clock.push(part)
         spend()
         clock.pop()
-        laps.append(clock.take(perf_counter_ns()))
-        clock.start(perf_counter_ns())
-    assert laps == [[], [], []]
+        mark(clock, TAKE)
+        mark(clock, START)
+    assert clock.laps == []
     clock.read()
-    assert clock.tape == []
-    for lap, part in zip(laps, parts, strict=True):
-        assert lap[part] >= SPAN_S
-        assert lap.index(max(lap)) == part
+    for lap, part in zip(clock.laps, parts, strict=True):
+        assert lap.seconds[part] >= SPAN_S
+        assert lap.seconds.index(max(lap.seconds)) == part
 
 
-def test_a_tape_may_be_read_within_a_step() -> None:
+def test_a_clock_may_be_read_within_a_step() -> None:
     """What was open goes on, and nothing is lost."""
     clock, start = started()
-    clock.push(BACKWARD)
+    mark(clock, BACKWARD)
     spend()
     clock.read()
-    assert clock.inside(BACKWARD)
     spend()
-    clock.pop_into(REST)
+    mark(clock, OVER)
     clock.read()
     end = perf_counter_ns()
-    totals = taken(clock, end)
-    assert totals[BACKWARD] >= 2 * SPAN_S
-    assert sum(totals) == pytest.approx((end - start) * 1e-9, abs=1e-9)
+    lap = taken(clock, end)
+    assert lap.seconds[BACKWARD] >= 2 * SPAN_S
+    assert sum(lap.seconds) == pytest.approx((end - start) * 1e-9, abs=1e-9)
+    assert lap.counted == {"backwards": 1, "optimizer_steps": 1}
 
 
 def test_a_new_beginning() -> None:
     """A forked child has its own first step, in the same lists."""
     clock, _ = started()
-    tape, opened = clock.tape, clock.opened
+    fed, opened, begin = clock.fed, clock.opened, clock.marker(BACKWARD)
     clock.push(BACKWARD)
-    clock.take(perf_counter_ns())
+    fed.append(((), None))
+    taken(clock)
+    mark(clock, TAKE)
     start = perf_counter_ns()
     clock.restart(start)
-    assert (clock.tape, clock.opened) == ([], [])
-    assert clock.tape is tape
+    assert (clock.fed, clock.opened, clock.laps) == ([], [], [])
+    assert clock.fed is fed
     assert clock.opened is opened
+    begin(start)
     end = perf_counter_ns()
-    assert taken(clock, end)[REST] == pytest.approx((end - start) * 1e-9, abs=1e-9)
+    assert taken(clock, end).seconds[BACKWARD] == pytest.approx((end - start) * 1e-9, abs=1e-9)
 
 
-def test_a_collection_between_the_clock_and_its_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_collection_between_the_clock_and_its_mark() -> None:
     """Marks that come out of order make no part longer or negative, and the step no longer."""
     clock = PartClock()
-    clock.start(10**9)
-    moments = iter([1_500_000_000, 1_700_000_000, 1_400_000_000, 1_900_000_000])
-    monkeypatch.setattr("ckpt_doctor.signals.clock.perf_counter_ns", lambda: next(moments))
-    clock.push(GC)
-    clock.pop()
-    clock.push(BACKWARD)
-    clock.pop_into(REST)
-    totals = taken(clock, 2 * 10**9)
-    assert totals[GC] == pytest.approx(0.2)
-    assert totals[BACKWARD] == pytest.approx(0.3)
-    assert sum(totals) == pytest.approx(1.0)
+    mark(clock, START, 10**9)
+    mark(clock, GC, 1_500_000_000)
+    mark(clock, END, 1_700_000_000)
+    mark(clock, BACKWARD, 1_400_000_000)
+    mark(clock, OVER, 1_900_000_000)
+    seconds = taken(clock, 2 * 10**9).seconds
+    assert seconds[GC] == pytest.approx(0.2)
+    assert seconds[BACKWARD] == pytest.approx(0.3)
+    assert sum(seconds) == pytest.approx(1.0)
 
 
-def test_a_collection_before_the_end_of_a_step_is_written_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It lies between two steps, and in neither."""
+def test_a_collection_before_the_end_of_a_step_is_written_down() -> None:
+    """It lies between two steps, and in neither; it is counted in the later one."""
     clock = PartClock()
-    clock.start(10**9)
-    moments = iter([2_100_000_000, 2_300_000_000])
-    monkeypatch.setattr("ckpt_doctor.signals.clock.perf_counter_ns", lambda: next(moments))
-    clock.push(GC)
-    clock.pop()
-    lap = clock.take(2 * 10**9)
-    clock.start(2_400_000_000)
-    assert sum(taken(clock, 3 * 10**9)) == pytest.approx(0.6)
-    assert sum(lap) == pytest.approx(1.0)
-    assert lap[GC] == 0
+    mark(clock, START, 10**9)
+    mark(clock, GC, 2_100_000_000)
+    mark(clock, END, 2_300_000_000)
+    mark(clock, TAKE, 2 * 10**9)
+    mark(clock, START, 2_400_000_000)
+    after = taken(clock, 3 * 10**9)
+    before = clock.laps[0]
+    assert sum(after.seconds) == pytest.approx(0.6)
+    assert sum(before.seconds) == pytest.approx(1.0)
+    assert before.seconds[GC] == 0
+    assert "gc_pauses" not in before.counted
+    assert after.counted["gc_pauses"] == 1

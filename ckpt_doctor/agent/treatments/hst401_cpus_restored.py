@@ -74,12 +74,11 @@ class _Cpus:
 
         return widely
 
-    def _look(self, held: bool) -> dict[str, float]:
+    def _look(self, held: bool) -> dict[str, float] | None:
         """Widen after the first steps; it reads no counter."""
         self._steps += 1
-        if self._steps <= WATCHED_STEPS:
-            self._widen()
-        return {}
+        self._widen()
+        return {} if self._steps < WATCHED_STEPS else None
 
     def _widen(self) -> None:
         allowed = os.sched_getaffinity(0)

@@ -9,7 +9,7 @@ from time import perf_counter_ns
 from types import ModuleType
 from typing import Any
 
-from ckpt_doctor.signals.clock import BACKWARD, COMPILE, LONG, REST, SHIFT
+from ckpt_doctor.signals.clock import BACKWARD, COMPILE, OVER
 from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (
@@ -21,36 +21,35 @@ NEEDS = ("torch.autograd",)
 
 def install(recorder: Recorder, module: ModuleType) -> None:
     """Wrap ``torch.autograd.backward`` (which ``Tensor.backward`` calls) and ``grad``."""
-    inside = False
-    """Autograd may call itself (checkpointing, double backward): the outermost call is the pass.
-
-    What a compiler traces is no pass at all.
-    """
-
-    counters, at_backward = recorder.counters, recorder.at_backward
-    tape, opened = recorder.clock.tape, recorder.clock.opened
-    mark = tape.append
+    at_backward = recorder.at_backward
+    mark_backward, mark_over = recorder.clock.marker(BACKWARD), recorder.clock.marker(OVER)
+    opened = recorder.clock.opened
 
     def make(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*args: Any, **kwargs: Any) -> Any:
-            nonlocal inside
-            if inside or COMPILE in opened or get_ident() != recorder.thread:
+            if (opened and _is_no_pass(opened)) or get_ident() != recorder.thread:
                 return original(*args, **kwargs)
-            inside = True
-            counters["backwards"] = counters.get("backwards", 0) + 1
             for act in at_backward:
                 act(name, args, kwargs)
-            if len(tape) > LONG:
-                recorder.clock.read()
             opened.append(BACKWARD)
-            mark(perf_counter_ns() << SHIFT | BACKWARD)
+            mark_backward(perf_counter_ns())
             try:
                 return original(*args, **kwargs)
             finally:
-                inside = False
-                recorder.pop_into(REST)
+                mark_over(perf_counter_ns())
+                if opened:
+                    opened.pop()
 
         return timed
 
     for name in ("backward", "grad"):
         recorder.wrap(module, name, partial(make, name))
+
+
+def _is_no_pass(opened: list[int]) -> bool:
+    """Whether a call inside these parts is no pass of its own.
+
+    Autograd may call itself (checkpointing, double backward): the outermost call is the pass. What a compiler
+    traces is none at all.
+    """
+    return BACKWARD in opened or COMPILE in opened

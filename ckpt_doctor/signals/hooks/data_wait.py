@@ -8,7 +8,7 @@ from time import perf_counter_ns
 from types import ModuleType
 from typing import Any
 
-from ckpt_doctor.signals.clock import DATA_WAIT, END, FORWARD, INTO, LONG, OBSERVER, SHIFT
+from ckpt_doctor.signals.clock import DATA_WAIT, END, FED, Shape
 from ckpt_doctor.signals.contract import Recorder, Signal
 from ckpt_doctor.signals.hooks.loader import NUMBER
 
@@ -21,6 +21,9 @@ SIGNALS = (
 )
 NEEDS = ("torch.utils.data.dataloader",)
 
+EVERY = 0xFFF
+"""After so many batches of an iterator the clock is read within a step: one step may go through an epoch."""
+
 MAX_LEAVES = 64
 """Tensors looked at in one batch; more belong to per-sample structures."""
 
@@ -28,27 +31,31 @@ MAX_LEAVES = 64
 def install(recorder: Recorder, module: ModuleType) -> None:
     """Wrap ``__next__`` of the iterators' base class, which StatefulDataLoader's use as well."""
     tensor_type = module.torch.Tensor
-    counters, at_batch = recorder.counters, recorder.at_batch
-    tape, opened = recorder.clock.tape, recorder.clock.opened
-    mark = tape.append
+    clock, opened, feed = recorder.clock, recorder.clock.opened, recorder.clock.fed.append
+    mark_wait, mark_fed, mark_end = clock.marker(DATA_WAIT), clock.marker(FED), clock.marker(END)
 
-    def note(iterator: Any, batch: Any) -> None:
-        counters["batches"] = counters.get("batches", 0) + 1
-        if len(tape) > LONG:
-            recorder.clock.read()
-        for act in at_batch:
-            act(iterator, batch)
+    def aside(iterator: Any, batch: Any) -> None:
+        recorder.count("batches")
+        digest = recorder.identify(iterator, batch)
+        if digest is not None:
+            recorder.fed_with(digest)
+
+    def now_and_then(iterator: Any, duration_s: float) -> None:
+        if iterator._num_yielded == 1:
+            number = getattr(iterator, NUMBER, None)
+            recorder.event("first_batch", duration_s, loader=number, workers=iterator._num_workers)
+        else:
+            clock.read()
 
     def make(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def timed_next(iterator: Any) -> Any:
             if get_ident() != recorder.thread:
                 batch = original(iterator)
-                note(iterator, batch)
+                aside(iterator, batch)
                 return batch
-            first = iterator._num_yielded == 0
             start_ns = perf_counter_ns()
             opened.append(DATA_WAIT)
-            mark(start_ns << SHIFT | DATA_WAIT)
+            mark_wait(start_ns)
             try:
                 batch = original(iterator)
             except BaseException:
@@ -57,20 +64,14 @@ def install(recorder: Recorder, module: ModuleType) -> None:
             end_ns = perf_counter_ns()
             if opened:
                 opened.pop()
-            mark(end_ns << SHIFT | INTO | FORWARD)
-            mark(end_ns << SHIFT | OBSERVER)
-            note(iterator, batch)
-            elements, samples = _size(batch, tensor_type)
-            counters["elements"] = counters.get("elements", 0) + elements
-            counters["samples"] = counters.get("samples", 0) + samples
-            if first:
-                recorder.event(
-                    "first_batch",
-                    (end_ns - start_ns) * 1e-9,
-                    loader=getattr(iterator, NUMBER, None),
-                    workers=iterator._num_workers,
-                )
-            mark(perf_counter_ns() << SHIFT | END)
+            try:
+                feed((_shapes(batch, tensor_type), recorder.identify(iterator, batch)))
+            except Exception:  # noqa: BLE001 - the user's objects may answer in any way
+                feed(((), None))
+            if iterator._num_yielded & EVERY == 1:
+                now_and_then(iterator, (end_ns - start_ns) * 1e-9)
+            mark_fed(end_ns)
+            mark_end(perf_counter_ns())
             return batch
 
         return timed_next
@@ -78,19 +79,28 @@ def install(recorder: Recorder, module: ModuleType) -> None:
     recorder.wrap(module._BaseDataLoaderIter, "__next__", make)
 
 
-def _size(batch: Any, tensor_type: type) -> tuple[int, int]:
-    """Elements of all tensors of a batch, and the largest first dimension among them."""
-    elements = samples = 0
-    waiting, seen = [batch], 0
-    while waiting and seen < MAX_LEAVES:
+def _shapes(batch: Any, tensor_type: type) -> list[Shape]:
+    """Shapes of the tensors of a batch."""
+    shapes: list[Shape] = []
+    if type(batch) in (list, tuple):
+        for item in batch:
+            if type(item) is not tensor_type:
+                break
+            shapes.append(item.shape)  # type: ignore[attr-defined]
+        else:
+            return shapes[:MAX_LEAVES]
+    return _nested_shapes(batch, tensor_type)
+
+
+def _nested_shapes(batch: Any, tensor_type: type) -> list[Shape]:
+    shapes: list[Shape] = []
+    waiting = [batch]
+    while waiting and len(shapes) < MAX_LEAVES:
         item = waiting.pop()
         if isinstance(item, tensor_type):
-            seen += 1
-            elements += item.numel()  # type: ignore[attr-defined]
-            if item.ndim:  # type: ignore[attr-defined]
-                samples = max(samples, item.shape[0])  # type: ignore[attr-defined]
+            shapes.append(item.shape)  # type: ignore[attr-defined]
         elif isinstance(item, (list, tuple)):
             waiting.extend(item[:MAX_LEAVES])
         elif isinstance(item, Mapping):
             waiting.extend(item.values())
-    return elements, samples
+    return shapes

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import sys
+from threading import get_ident
+from time import perf_counter_ns
 from types import ModuleType
 
-from ckpt_doctor.signals.clock import GC
+from ckpt_doctor.signals.clock import END, GC
 from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (
@@ -24,15 +26,11 @@ def install(recorder: Recorder, module: ModuleType) -> None:
     A list of all that it tracks would take as long as a pause, and memory of its own: the allocator's
     count stands for it.
     """
+    mark_start, mark_end = recorder.clock.marker(GC), recorder.clock.marker(END)
 
     def collected(phase: str, info: dict[str, int]) -> None:
-        if not recorder.in_training_thread():
-            return
-        if phase == "start":
-            recorder.push(GC)
-        else:
-            recorder.pop()
-            recorder.count("gc_pauses")
+        if get_ident() == recorder.thread:
+            (mark_start if phase == "start" else mark_end)(perf_counter_ns())
 
     def describe() -> dict[str, object]:
         return {

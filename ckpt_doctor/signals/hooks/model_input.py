@@ -52,15 +52,15 @@ class _Watcher:
             device=tensor.device.type,
         )
         if tensor.device.type == "cpu" and tensor.numel():
-            self._recorder.input_seen(_digest(tensor))
+            self._recorder.fed_with(_word(tensor))
 
     def _step_ended(self, held: bool) -> None:
         """Begin anew; it reads no counter."""
         self._seen = False
 
 
-def _digest(tensor: Any) -> str:
+def _word(tensor: Any) -> str:
     """CRC-32 of some elements from the middle: the first ones are often padding."""
     flat = tensor.detach().reshape(-1)
     start = max(0, flat.numel() // 2 - ELEMENTS_HASHED // 2)
-    return f"{zlib.crc32(repr(flat[start : start + ELEMENTS_HASHED].tolist()).encode()):08x}"
+    return f"m:{zlib.crc32(repr(flat[start : start + ELEMENTS_HASHED].tolist()).encode()):08x}"

@@ -9,7 +9,7 @@ from typing import Any
 from weakref import ref
 
 from ckpt_doctor.signals.caller import user_line
-from ckpt_doctor.signals.clock import END, OPTIMIZER, SHIFT
+from ckpt_doctor.signals.clock import END, OPTIMIZER
 from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (
@@ -25,36 +25,33 @@ def install(recorder: Recorder, module: ModuleType) -> None:
     """Register hooks before and after every optimizer's step (torch 2.0 and later)."""
     depth = 0
     """Optimizers that wrap another one step inside its step: only the outermost ends a step."""
-    told = False
     met: dict[int, ref[Any]] = {}
-    mark, opened = recorder.clock.tape.append, recorder.clock.opened
+    mark_step, mark_end = recorder.clock.marker(OPTIMIZER), recorder.clock.marker(END)
+    update_done = recorder.update_done
 
     def before(optimizer: Any, args: Any, kwargs: Any) -> None:
         nonlocal depth
         while depth and depth > _running_steps(module) - 1:
             # A step that raised has had no hook after it.
             depth -= 1
-            recorder.pop()
+            mark_end(perf_counter_ns())
         depth += 1
         known = met.get(id(optimizer))
         if known is None or known() is not optimizer:
+            if not met:
+                recorder.event("loop", **user_line())
             met[id(optimizer)] = ref(optimizer)
             for act in recorder.at_optimizer:
                 act(optimizer)
-        opened.append(OPTIMIZER)
-        mark(perf_counter_ns() << SHIFT | OPTIMIZER)
+        mark_step(perf_counter_ns())
 
     def after(optimizer: Any, args: Any, kwargs: Any) -> None:
-        nonlocal depth, told
+        nonlocal depth
         depth = depth - 1 if depth else 0
-        mark(perf_counter_ns() << SHIFT | END)
-        if opened:
-            opened.pop()
-        if depth == 0:
-            if not told:
-                told = True
-                recorder.event("loop", **user_line())
-            recorder.update_done(optimizer)
+        if depth:
+            mark_end(perf_counter_ns())
+        else:
+            update_done(optimizer)
 
     for hook in (before, after):
         hook._torchdynamo_disable = True  # type: ignore[attr-defined]  # a compiled step calls it as it is

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
-from time import perf_counter
 from types import ModuleType
 
 from ckpt_doctor.signals.contract import Recorder, Signal
@@ -18,27 +16,17 @@ SIGNALS = (
 )
 NEEDS = ("torch",)
 
-READ_EVERY_S = 0.02
-"""Shorter steps share a reading, which counts for the last of them: asking takes the kernel up to 20 µs,
-and its CPU times are no finer than its ticks of some milliseconds. The last step before the process is
-held has a reading, and so has the first one after that."""
-
 
 def install(recorder: Recorder, module: ModuleType) -> None:
-    """Read getrusage(2) at the end of the first step, and of those that end well after the last reading."""
+    """Read getrusage(2) at the end of some steps: it counts all since the last time."""
     if sys.platform == "win32":
         raise OSError("this system has no getrusage")
     import resource
 
     last = resource.getrusage(resource.RUSAGE_SELF)
-    due_s = -math.inf
 
-    def read(held: bool) -> dict[str, float]:
-        nonlocal last, due_s
-        now_s = perf_counter()
-        if now_s < due_s and not held:
-            return {}
-        due_s = -math.inf if held else now_s + READ_EVERY_S
+    def look() -> dict[str, float]:
+        nonlocal last
         now, before = resource.getrusage(resource.RUSAGE_SELF), last
         last = now
         return {
@@ -49,9 +37,8 @@ def install(recorder: Recorder, module: ModuleType) -> None:
         }
 
     def restart() -> None:
-        nonlocal last, due_s
+        nonlocal last
         last = resource.getrusage(resource.RUSAGE_SELF)
-        due_s = -math.inf
 
     os.register_at_fork(after_in_child=restart)
-    recorder.at_step_end(read)
+    recorder.at_look(look)

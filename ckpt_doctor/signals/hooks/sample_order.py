@@ -10,7 +10,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from ckpt_doctor.signals.contract import Recorder, Signal
+from ckpt_doctor.signals.contract import Digest, Recorder, Signal
 
 SIGNALS = (
     Signal("sample_order", "digest", "data", "CRC-32 of a batch's sample indices, or of its first elements"),
@@ -19,11 +19,11 @@ NEEDS = ("torch.utils.data.dataloader",)
 
 ELEMENTS_HASHED = 16
 DRAWN = "_ckpt_doctor_drawn"
-"""Attribute of an iterator: indices of the batches that have been drawn and not given out, in order."""
+"""Attribute of an iterator: what identifies the batches that have been drawn and not given out, in order."""
 
 
 def install(recorder: Recorder, module: ModuleType) -> None:
-    """Note what ``_next_index`` draws, and give it out as the batches arrive, in the same order."""
+    """Note what ``_next_index`` draws, and tell of it as the batches arrive, in the same order."""
     tensor_type = module.torch.Tensor
 
     def make_next_index(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -33,7 +33,11 @@ def install(recorder: Recorder, module: ModuleType) -> None:
             if drawn is None:
                 drawn = deque()
                 setattr(iterator, DRAWN, drawn)
-            drawn.append(indices)
+            if type(indices) is list and indices and type(indices[0]) is int:
+                # A sampler may fill the same list again: the word is worked out later, from a copy.
+                drawn.append(partial(_word_of_indices, tuple(indices)))
+            else:
+                drawn.append(None if _are_none(indices) else _word_of_indices(indices))
             return indices
 
         return next_index
@@ -45,46 +49,37 @@ def install(recorder: Recorder, module: ModuleType) -> None:
 
         return reset
 
-    def identify(iterator: Any, batch: Any) -> None:
+    def identify(iterator: Any, batch: Any) -> Digest | None:
         drawn = getattr(iterator, DRAWN, None)
-        indices = drawn.popleft() if drawn else None
-        if type(indices) is list and indices and type(indices[0]) is int:
-            # That of plain numbers is worked out later, from a copy.
-            recorder.batch_drawn(partial(_digest_of_indices, tuple(indices)), "indices")
-        elif indices is not None and not _all_none(indices):
-            recorder.batch_drawn(_digest_of_indices(indices), "indices")
-        else:
-            digest = _digest_of_batch(batch, tensor_type)
-            if digest is not None:
-                recorder.batch_drawn(digest, "batches")
+        return (drawn.popleft() if drawn else None) or _word_of_batch(batch, tensor_type)
 
     base = module._BaseDataLoaderIter
     recorder.wrap(base, "_next_index", make_next_index)
     recorder.wrap(base, "_reset", make_reset)
-    recorder.at_batch.append(identify)
+    recorder.identify = identify
 
 
-def _all_none(indices: Any) -> bool:
-    """Iterable data sets have a sampler that yields nothing but None."""
-    return isinstance(indices, list) and all(index is None for index in indices[:2])
+def _are_none(indices: Any) -> bool:
+    """Data sets that are iterated have a sampler that yields nothing but None."""
+    return indices is None or (isinstance(indices, list) and all(index is None for index in indices[:2]))
 
 
-def _digest_of_indices(indices: Any) -> str:
+def _word_of_indices(indices: Any) -> str:
     try:
         data = array("q", indices).tobytes()
     except (TypeError, OverflowError):
         data = repr(indices)[:4096].encode()
-    return f"{zlib.crc32(data):08x}"
+    return f"i:{zlib.crc32(data):08x}"
 
 
-def _digest_of_batch(batch: Any, tensor_type: type) -> str | None:
-    """Digest of the first elements of the first CPU tensor; None where there is none."""
+def _word_of_batch(batch: Any, tensor_type: type) -> str | None:
+    """What identifies a batch by the first elements of the first CPU tensor; None where there is none."""
     tensor = _first_tensor(batch, tensor_type, depth=4)
     if tensor is None or tensor.device.type != "cpu" or not tensor.numel():
         return None
     middle = tensor.detach().reshape(-1)
     start = (middle.numel() // 2) if middle.numel() > 2 * ELEMENTS_HASHED else 0
-    return f"{zlib.crc32(repr(middle[start : start + ELEMENTS_HASHED].tolist()).encode()):08x}"
+    return f"b:{zlib.crc32(repr(middle[start : start + ELEMENTS_HASHED].tolist()).encode()):08x}"
 
 
 def _first_tensor(item: Any, tensor_type: type, depth: int) -> Any:

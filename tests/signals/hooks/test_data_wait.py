@@ -75,6 +75,27 @@ for batch in DataLoader(batches, batch_size=None):
 """
 )
 
+UNREADABLE = (
+    LOOP
+    + """
+class Sealed(dict):
+    def values(self):
+        raise PermissionError("sealed")
+for _ in DataLoader([Sealed(x=1), torch.ones(2, 8)], batch_size=None, collate_fn=lambda batch: batch):
+    update(torch.ones(1, 8))
+"""
+)
+
+EPOCH = (
+    LOOP
+    + """
+update(torch.ones(1, 8))
+for _ in DataLoader(range(9000), batch_size=None):
+    pass
+update(torch.ones(1, 8))
+"""
+)
+
 THREAD = (
     LOOP
     + """
@@ -130,6 +151,22 @@ def test_batches_of_any_shape(train: Train) -> None:
     assert recorded.process.returncode == 0, recorded.process.stderr
     assert recorded.counts("elements") == [16, 24 + 3 + 1, 10, 0, 4 * 64]
     assert recorded.counts("samples") == [2, 3, 5, 0, 4]
+
+
+def test_a_batch_that_does_not_answer(train: Train) -> None:
+    """What raises when it is looked at reaches the script as it is, and counts as one batch of nothing."""
+    recorded = train(UNREADABLE)
+    assert recorded.process.returncode == 0, recorded.process.stderr
+    assert recorded.counts("batches") == [1, 1]
+    assert recorded.counts("elements") == [0, 16]
+    check_parts(recorded.steps)
+
+
+def test_an_epoch_within_a_step(train: Train) -> None:
+    """Thousands of batches in one step are read on the way, and none is lost."""
+    recorded = train(EPOCH)
+    assert recorded.counts("batches") == [0, 9000]
+    check_parts(recorded.steps)
 
 
 def test_a_loader_in_a_thread(train: Train) -> None:
