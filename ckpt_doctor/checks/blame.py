@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ckpt_doctor.checks import hosts, likeness
+from ckpt_doctor.facts import floors
 from ckpt_doctor.facts.comparison import (
     Comparison,
     CounterDelta,
@@ -44,8 +45,6 @@ MAX_DETECTABLE_RATIO = 1.30
 """Steps so noisy that only larger slowdowns would show cannot be called equally fast."""
 MAX_HIDDEN_RATIO = 1.20
 """However noisy: where the interval ends below this, no slowdown that matters is hidden."""
-IN_TURNS_RATIO = 1.15
-"""What runs that took turns have to read to be called slower, on any heap."""
 UNEXPLAINED_SHARE = 0.25
 """Part of the slowdown that must be left unexplained to be reported."""
 WORK_SHARE = 0.5
@@ -155,7 +154,7 @@ def too_noisy(comparison: Comparison) -> bool:
 def would_count_in_turns(comparison: Comparison) -> bool:
     """Whether runs that took no turns read as runs have to that took turns, to be called slower."""
     ratio = comparison.ratio
-    return not comparison.paired and ratio.low > 1.0 and ratio.value >= IN_TURNS_RATIO
+    return not comparison.paired and ratio.low > 1.0 and ratio.value >= floors.PAIRED_RATIO
 
 
 def data_parts(comparison: Comparison) -> tuple[str, ...]:

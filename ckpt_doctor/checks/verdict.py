@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ckpt_doctor import units
+from ckpt_doctor.facts import floors
 from ckpt_doctor.facts.recording import RECORDING
 from ckpt_doctor.facts.report import Case, Confidence, Finding, Severity, Side, Status, Verdict
 
@@ -22,8 +23,6 @@ UNEXPLAINED = ("DAT209", "CMP319")
 """Rules that say that the cause is not established."""
 CLOSE_RATIO = 0.5
 """The part of the larger share from which on two shares are about as large."""
-SURELY_SLOWER_RATIO = 1.25
-"""So far apart are no two processes of identical code, as far as has been seen."""
 HEAP = "CMP317"
 """The rule about what identical processes differ in."""
 
@@ -226,7 +225,7 @@ def is_open(comparison: Comparison, verdict: Verdict) -> bool:
     if blame.too_few_steps(comparison) or blame.observed_too_closely(comparison):
         return False
     if verdict.status is Status.SLOWER:
-        close = comparison.ratio.low < SURELY_SLOWER_RATIO and not comparison.knows_spread
+        close = comparison.ratio.low < floors.SURE_RATIO and not comparison.knows_spread
         return verdict.cause in UNEXPLAINED and close
     return verdict.status is Status.INCONCLUSIVE or comparison.ratio.low > 1.0
 

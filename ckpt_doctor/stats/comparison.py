@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ckpt_doctor.errors import RecordingError
+from ckpt_doctor.facts import floors
 from ckpt_doctor.facts.comparison import Comparison, Contention, Interference, Window
 from ckpt_doctor.facts.run import RunRecord
 from ckpt_doctor.stats.alignment import INTERLEAVED, Alignment, Arm, align
@@ -19,10 +20,8 @@ from ckpt_doctor.stats.ranks import rank_deltas, slow_rank
 from ckpt_doctor.stats.shapes import classify
 from ckpt_doctor.stats.start_cost import settling_s, start_cost
 
-PAIRED_FLOOR_RATIO = 1.15
-"""One pair of processes of identical code, taking turns on a quiet machine, read 0.92 to 1.14."""
 STEADY_HEAP_FLOOR_RATIO = 1.10
-"""The same with fixed malloc thresholds on both sides: 0.96 to 1.05."""
+"""One pair with fixed malloc thresholds on both sides read 0.96 to 1.05."""
 UNPAIRED_FLOOR_RATIO = 1.30
 """Arms one after the other meet a machine in two moods: identical code read far more apart."""
 CONTENTION_FLOOR = 0.4
@@ -96,7 +95,7 @@ def evicts(seen: Interference) -> bool:
     The clock alone is not enough to leave the interleaved turns: the machine's mood changes too.
     """
     alone, beside = seen.alone_physical_bytes_per_step, seen.beside_physical_bytes_per_step
-    if alone is None or beside is None or seen.ratio.low <= 1.0 or seen.ratio.value < PAIRED_FLOOR_RATIO:
+    if alone is None or beside is None or seen.ratio.low <= 1.0 or seen.ratio.value < floors.PAIRED_RATIO:
         return False
     return beside >= EVICTION_RATIO * alone and beside - alone >= EVICTION_BYTES
 
@@ -106,7 +105,7 @@ def effect_floor(alignment: Alignment, around: Contention) -> float:
     floor = UNPAIRED_FLOOR_RATIO
     if alignment.paired:
         steady = all(value_at_end(arm.rank, STEADY_HEAP_KEY) for arm in (alignment.before, alignment.after))
-        floor = STEADY_HEAP_FLOOR_RATIO if steady else PAIRED_FLOOR_RATIO
+        floor = STEADY_HEAP_FLOOR_RATIO if steady else floors.PAIRED_RATIO
     others = [r for r in (around.other_cpu_ratio_before, around.other_cpu_ratio_after) if r is not None]
     return floor + CONTENTION_FLOOR * max(0.0, min(1.0, max(others, default=0.0)) - QUIET_OTHERS_RATIO)
 

@@ -6,16 +6,16 @@ import math
 from collections.abc import Sequence
 from statistics import fmean, stdev
 
+from ckpt_doctor.facts import floors
 from ckpt_doctor.stats.intervals import student_quantile
 
 MIN_PAIRS = 6
 """Looking again and again at growing data finds something by chance: not before so many pairs of turns,"""
 CONFIDENCE = 0.999
 """and only with an interval far stricter than the one that is reported in the end."""
-SLOWER_RATIO = 1.25
-"""A slowdown that is surely above this needs no more turns,"""
 SAME_RATIO = 1.05
-"""and neither does one that is surely below this, on either side of 1."""
+"""What is surely below this, on either side of 1, needs no more turns, and neither does a slowdown that is
+surely above ``floors.SURE_RATIO``."""
 
 
 UNDECIDED_CONFIDENCE = 0.95
@@ -34,7 +34,7 @@ def is_clear(before_s: Sequence[float], after_s: Sequence[float]) -> bool:
         return False
     low, high = _interval(before_s, after_s, CONFIDENCE)
     same = low > 1.0 / SAME_RATIO and high < SAME_RATIO
-    return low > SLOWER_RATIO or same
+    return low > floors.SURE_RATIO or same
 
 
 def is_undecided(before_s: Sequence[float], after_s: Sequence[float]) -> bool:
