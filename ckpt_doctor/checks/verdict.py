@@ -211,8 +211,8 @@ def is_open(comparison: Comparison, verdict: Verdict) -> bool:
     """Whether more pairs of processes may give another answer than these.
 
     They may where only the clock speaks: it reads more than identical code, or it reads too little to tell;
-    it says slower, but by less than one pair of identical code may differ by; or it says slower, but not by
-    far, and no counter or setting says why, as long as it is not known how far pairs differ.
+    it does not say slower, but a slowdown that people look for fits into its interval; or it says slower, but
+    not by far, and no counter or setting says why, as long as it is not known how far pairs differ.
 
     Args:
         comparison: The runs.
@@ -227,7 +227,8 @@ def is_open(comparison: Comparison, verdict: Verdict) -> bool:
     if verdict.status is Status.SLOWER:
         close = comparison.ratio.low < floors.SURE_RATIO and not comparison.knows_spread
         return verdict.cause in UNEXPLAINED and close
-    return verdict.status is Status.INCONCLUSIVE or comparison.ratio.low > 1.0
+    hidden = comparison.ratio.low > 1.0 or comparison.ratio.high > floors.SAME_RATIO
+    return verdict.status is Status.INCONCLUSIVE or hidden
 
 
 def _next_step(comparison: Comparison) -> str:

@@ -13,9 +13,6 @@ MIN_PAIRS = 6
 """Looking again and again at growing data finds something by chance: not before so many pairs of turns,"""
 CONFIDENCE = 0.999
 """and only with an interval far stricter than the one that is reported in the end."""
-SAME_RATIO = 1.05
-"""What is surely below this, on either side of 1, needs no more turns, and neither does a slowdown that is
-surely above ``floors.SURE_RATIO``."""
 
 
 UNDECIDED_CONFIDENCE = 0.95
@@ -33,7 +30,7 @@ def is_clear(before_s: Sequence[float], after_s: Sequence[float]) -> bool:
     if len(before_s) < MIN_PAIRS:
         return False
     low, high = _interval(before_s, after_s, CONFIDENCE)
-    same = low > 1.0 / SAME_RATIO and high < SAME_RATIO
+    same = low > 1.0 / floors.SAME_RATIO and high < floors.SAME_RATIO
     return low > floors.SURE_RATIO or same
 
 

@@ -146,6 +146,17 @@ def test_what_only_the_clock_says_is_measured_again() -> None:
     assert not _is_open(control(), resumed(0.012), pairs=3)
 
 
+def test_what_a_slowdown_fits_into_is_measured_again() -> None:
+    """As fast as before, with an interval that reaches to 1.08, may be 1.08; one up to 1.04 may not."""
+    case = make_case(control(), resumed())
+    assert case.comparison is not None
+    for high, wanted in ((1.04, False), (1.08, True)):
+        measured = replace(case.comparison, ratio=Interval(0.99, 0.95, high))
+        verdict = decide(replace(case, comparison=measured), [])
+        assert verdict.status is Status.SAME
+        assert is_open(measured, verdict) is wanted
+
+
 def test_a_small_slowdown_is_measured_again() -> None:
     """4 % that the clock is sure of are less than two processes may differ by; more pairs tell."""
     for pairs in (1, 3):
