@@ -8,11 +8,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-CPU = "while True: pass"
+CPU = """
+import os
+parent = os.getppid()
+while os.getppid() == parent:
+    sum(range(100_000))
+"""
+"""Ends with its parent, however that ends; so does the other one."""
 DISK = """
 import os, sys
-block = os.urandom(1 << 22)
-while True:
+parent, block = os.getppid(), os.urandom(1 << 22)
+while os.getppid() == parent:
     descriptor = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT | os.O_TRUNC)
     for _ in range(16):
         os.write(descriptor, block)
