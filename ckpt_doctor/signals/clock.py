@@ -40,6 +40,7 @@ MAX_DIGESTS = 16
 """Digests kept for one step: a replay of an epoch draws thousands of batches in one."""
 
 MAX_OBSERVED = 2048
+"""Steps of which it is kept what the observer took: a median needs no more."""
 
 _SHIFT = 4
 """A mark is a moment moved up by so many bits, and below it what happened."""

@@ -210,14 +210,17 @@ def test_many_steps_are_read_at_once() -> None:
     for lap, part in zip(clock.laps, parts, strict=True):
         assert lap.seconds[part] >= SPAN_S
         assert lap.seconds.index(max(lap.seconds)) == part
+    clock.read()
+    assert len(clock.laps) == len(parts)
 
 
 def test_a_clock_may_be_read_within_a_step() -> None:
     """What was open goes on, and nothing is lost."""
     clock, start = started()
-    mark(clock, BACKWARD)
+    clock.push(BACKWARD)
     spend()
     clock.read()
+    assert clock.inside(BACKWARD)
     spend()
     mark(clock, OVER)
     clock.read()
