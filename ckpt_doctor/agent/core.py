@@ -1,4 +1,4 @@
-"""The agent: keeps the time of each step, collects what the hooks tell, and writes the journal."""
+"""The agent: notes when steps end, collects what the hooks tell, and writes the journal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import atexit
 import functools
 import os
 import socket
-import statistics
 import sys
 import threading
 import time
@@ -18,10 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ckpt_doctor.agent import control as shared
 from ckpt_doctor.agent import files
-from ckpt_doctor.agent.journal import Journal
+from ckpt_doctor.agent.journal import Journal, told
 from ckpt_doctor.agent.options import AgentOptions
-from ckpt_doctor.facts.run import PARTS
-from ckpt_doctor.signals.clock import HELD, MAX_DIGESTS, START, TAKE, UPDATE, PartClock
+from ckpt_doctor.facts.moments import HELD, MAX_DIGESTS, START, TAKE, UPDATE
+from ckpt_doctor.signals.clock import PartClock
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -31,9 +30,13 @@ if TYPE_CHECKING:
 FLUSH_EVERY_NS = 500_000_000
 """A killed process loses at most this much of its journal."""
 
-LOOK_EVERY_NS = 20_000_000
-"""Shorter steps share a look at what the kernel counts: asking takes it up to 20 µs, and its CPU times are
+LOOK_EVERY_NS = 100_000_000
+"""Shorter steps share a look at what the kernel counts: asking takes it up to 40 µs, and its CPU times are
 no finer than its ticks of some milliseconds."""
+
+MOST_EARLY = 128
+"""A process that writes down more often than so before its first step draws batches for something else than
+training, as a rule: what it has done until then is forgotten."""
 
 FIRST_FINGERPRINT_STEP = 3
 """The first steps still build state (optimizer moments, compiled code)."""
@@ -59,11 +62,11 @@ class Agent:
 
     # Slots lie side by side: on cold caches, a dictionary of so many names is slower.
     __slots__ = (
-        *("_after_save", "_aside", "_counted_aside", "_describers", "_due_ns", "_early", "_fed_aside"),
+        *("_after_save", "_aside", "_describers", "_due_ns", "_early", "_early_moments", "_fed_aside"),
         *("_fingerprints_done", "_flushed_ns", "_from_zero", "_lookers", "_mark_start", "_mark_taken"),
-        *("_next_fingerprint", "_options", "_output", "_pid", "_read", "_readers", "_saved", "_started_s"),
-        *("_step", "_unwritable", "_updated", "_words", "_wrapped", "_writing", "at_backward"),
-        *("at_optimizer", "clock", "counters", "identify", "inside", "pop", "push", "thread"),
+        *("_next_fingerprint", "_options", "_output", "_pid", "_readers", "_saved", "_started_s", "_step"),
+        *("_unwritable", "_updated", "_words", "_wrapped", "_writing", "at_backward", "at_optimizer"),
+        *("clock", "counters", "identify", "inside", "pop", "push", "thread"),
     )
 
     def __init__(self, options: AgentOptions, started_s: float) -> None:
@@ -86,8 +89,7 @@ class Agent:
         atexit.register(self._end, "itself")
 
     def _reset(self) -> None:
-        start_ns = int(self._started_s * 1e9)
-        self.clock.restart(start_ns)
+        self.clock.restart()
         self.counters.clear()
         self.counters.update(self._from_zero)
         self.thread = threading.main_thread().ident
@@ -97,13 +99,12 @@ class Agent:
         """Of the control file: until there is one, the process is to be looked at after each step."""
         self._unwritable = False
         self._early: list[object] = []
-        self._counted_aside: dict[int, dict[str, float]] = {}
-        """Counters of steps that the clock has not been asked for."""
+        self._early_moments = 0
         self._fed_aside: dict[int, list[Digest]] = {}
-        """What identifies batches that reached such a step by other ways than the clock's."""
+        """What identifies batches that reached a step by other ways than the clock's."""
         self._updated: set[int] = set()
-        self._step = self._read = 0
-        self._flushed_ns = start_ns
+        self._step = 0
+        self._flushed_ns = int(self._started_s * 1e9)
         self._due_ns = 0
         self._fingerprints_done = 0
         self._next_fingerprint = FIRST_FINGERPRINT_STEP
@@ -181,6 +182,16 @@ class Agent:
         self._aside.append(["e", "save", perf_counter(), step, duration_s, fields])
         self._due_ns = 0
 
+    def write_down(self) -> None:
+        """Write down what has happened so far: one step may go through an epoch."""
+        if self._output is not None:
+            self._flush(self._output)
+        elif self._unwritable or self._early_moments == MOST_EARLY:
+            self._forget_early_moments()
+        else:
+            self._early_moments += 1
+            self._early.append(told(["m", *self.clock.take()]))
+
     def running_step(self) -> int:
         """The step of this process that is under way, counted from 0."""
         return self._step
@@ -216,7 +227,7 @@ class Agent:
             self._attend(now_ns, step)
         else:
             if self.counters:
-                self._put_counters_aside()
+                self._write_counters()
             self._step = words[STEPS] = step
         self._mark_start(perf_counter_ns())
 
@@ -243,7 +254,7 @@ class Agent:
         output = self._register()
         if output is None:
             self.counters.clear()
-            self.clock.restart(now_ns)
+            self.clock.restart()
             return
         words = output.control.words
         if step == 1:
@@ -252,10 +263,9 @@ class Agent:
         if self._aside:
             self._take_in_saves()
         self._ask(held=self._is_held_after(step, words))
-        self._put_counters_aside()
+        self._write_counters()
         self._step = words[STEPS] = step
         if step >= self._next_fingerprint or words[FINGERPRINTS] > self._fingerprints_done:
-            self._add_steps(output.journal)
             self._take_fingerprint(words[FINGERPRINTS])
         if now_ns - self._flushed_ns > FLUSH_EVERY_NS:
             self._flush(output)
@@ -276,9 +286,9 @@ class Agent:
             elif told:
                 self.counters.update(told)
 
-    def _put_counters_aside(self) -> None:
-        """Keep the counters of the step that has ended until the clock is asked for it."""
-        self._counted_aside[self._step] = self.counters.copy()
+    def _write_counters(self) -> None:
+        """Write down the counters of the step that has ended; most steps have none."""
+        self._add(["c", self._step, self.counters.copy()])
         self.counters.clear()
 
     def _take_in_saves(self) -> None:
@@ -332,19 +342,22 @@ class Agent:
             self._early.append(line)
 
     def _flush(self, output: _Output) -> None:
-        """Write down the steps that have ended, and all that was added before."""
-        self._add_steps(output.journal)
+        """Write down the moments since the last time, and all that was added before."""
+        self._add_moments(output.journal)
         output.journal.flush()
 
-    def _add_steps(self, journal: Journal) -> None:
-        self.clock.read()
-        laps, self.clock.laps = self.clock.laps, []
-        for lap in laps:
-            for name, amount in self._counted_aside.pop(self._read, {}).items():
-                lap.counted[name] = lap.counted.get(name, 0) + amount
-            lap.digests.extend(self._fed_aside.pop(self._read, ()))
-            journal.add((self._read, lap))
-            self._read += 1
+    def _add_moments(self, journal: Journal) -> None:
+        journal.add(["m", *self.clock.take()])
+        while self._fed_aside:
+            journal.add(["d", *self._fed_aside.popitem()])
+
+    def _forget_early_moments(self) -> None:
+        """Begin the first step anew, now."""
+        self.clock.take()
+        self._early = [line for line in self._early if type(line) is not str]
+        self._early_moments = 0
+        self.clock.marker(START)(perf_counter_ns())
+        self.cannot_measure("first_step", "too many batches were drawn before the first update")
 
     def _register(self) -> _Output | None:
         """This process's journal and control file, opened at the first call; None where that fails."""
@@ -371,7 +384,6 @@ class Agent:
             "pid": self._pid,
             "started_s": self._started_s,
             "unix_minus_monotonic_s": time.time() - perf_counter(),
-            "parts": list(PARTS),
         }
         journal = Journal(folder / f"rank{rank:05d}-{self._pid}.jsonl", header)
         control = shared.Control(folder / f"{shared.PREFIX}{self._pid}", create=True)
@@ -387,15 +399,10 @@ class Agent:
         """Write the trailer; a process without a journal leaves none."""
         if self._output is None or os.getpid() != self._pid:
             return
-        self._add_steps(self._output.journal)
-        self._output.journal.add(["t", ended_by, perf_counter(), self._hook_s()])
+        self._add_moments(self._output.journal)
+        self._output.journal.add(["t", ended_by, perf_counter()])
         self._output.journal.close()
         self._output = None
-
-    def _hook_s(self) -> float | None:
-        """Median seconds that the agent takes per step; None before the first step's end."""
-        observed_ns = self.clock.observed_ns
-        return 1e-9 * statistics.median(observed_ns) if observed_ns else None
 
 
 def _unknown(iterator: object, batch: object) -> None:

@@ -3,12 +3,15 @@
 The first line is a header, the last one a trailer; a journal without a trailer belongs to a
 process that was killed, and is readable up to its last whole line.
 
-- ``["s", index, t_start_s, t_end_s, [seconds by part], observer_s, {counter: n}, digests]``: a step;
-  digests are words like ``i:1a2b3c4d``: of indices (i), of a batch (b), of the model's input (m)
+- ``["m", [[nanoseconds] by kind], [[[shape], digest or null] by batch]]``: moments (facts.moments) since the
+  last such line, on the machine's monotonic clock; digests are words like ``i:1a2b3c4d``: of indices (i), of
+  a batch (b), of the model's input (m)
+- ``["c", step, {counter: n}]``: what was counted in a step beside that
+- ``["d", step, [digests]]``: what identifies batches that reached a step by other ways than a loader's
 - ``["e", signal, t_s, step, duration_s, {fields}]``: an event
 - ``["f", step, {name: value}]``: a fingerprint
 - ``["n", signal, why]``: a signal that is not measured
-- ``["t", ended_by, t_s, hook_s]``: the trailer
+- ``["t", ended_by, t_s]``: the trailer
 """
 
 from __future__ import annotations
@@ -17,33 +20,21 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ckpt_doctor.facts.recording import JOURNAL_KIND, JOURNAL_VERSION
-from ckpt_doctor.signals.clock import OBSERVER
-
-if TYPE_CHECKING:
-    from ckpt_doctor.signals.clock import Lap
-
-Step = tuple[int, "Lap"]
-"""A step's index, and what was measured of it; it becomes a line when that is written."""
-
-_STEP = f'["s",%d,%.7f,%.7f,[{",".join(["%.7f"] * OBSERVER)}],%.7f,%s%s]'
-_encode = json.JSONEncoder(default=str, separators=(",", ":")).encode
 
 
-def _line(entry: object) -> str:
-    return _step(*entry) if type(entry) is tuple else _encode(entry)
+def told(entry: object) -> str:
+    """An entry's line. What it holds that has to be worked out (a digest) is worked out now."""
+    return _encode(entry)
 
 
-def _step(index: int, lap: Lap) -> str:
-    """A step's line; put together here in less than half the time that an encoder takes for it."""
-    words = [made if isinstance(made, str) else made() for made in lap.digests]
-    told = f',"{" ".join(words)}"' if words else ""
-    return _STEP % (
-        *(index, lap.start_ns * 1e-9, lap.end_ns * 1e-9, *lap.seconds),
-        *(_encode(lap.counted), told),
-    )
+def _value(item: object) -> object:
+    return item() if callable(item) else str(item)
+
+
+# Nothing that is written down holds itself, and looking for that takes half as long again.
+_encode = json.JSONEncoder(default=_value, separators=(",", ":"), check_circular=False).encode
 
 
 class Journal:
@@ -66,7 +57,7 @@ class Journal:
         self._full = False
 
     def add(self, entry: object) -> None:
-        """Add a step or another line, to be written later."""
+        """Add what becomes a line when it is written, or a line that is ``told`` already."""
         if not self._full:
             self._pending.append(entry)
 
@@ -78,7 +69,7 @@ class Journal:
         if not self._pending:
             return
         entries, self._pending = self._pending, []
-        text = "\n".join(map(_line, entries))
+        text = "\n".join(entry if isinstance(entry, str) else told(entry) for entry in entries)
         data = (text + "\n").encode("utf-8", "backslashreplace")
         try:
             while data:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import glob
 import json
 import os
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from ckpt_doctor.facts.moments import TAKE
 
 MIN_BYTES = 128
 """Files smaller than this hold no state of a run."""
@@ -37,32 +40,42 @@ def saves(journals: Iterable[Path]) -> list[Save]:
     """The saves after the first step that the training processes' journals tell of, in order."""
     found: list[Save] = []
     for journal in journals:
-        lines = journal.read_text(encoding="utf-8").splitlines()
-        offset_s = json.loads(lines[0])["unix_minus_monotonic_s"] if lines else 0.0
-        step_end_s = 0.0
+        lines = _whole_lines(journal)
+        ends_s = _step_ends_s(lines)
         for line in lines:
-            if line.startswith('["s"'):
-                step_end_s = json.loads(line)[3]
-            elif line.startswith('["e","save"'):
+            if line.startswith('["e","save"'):
                 _, _, end_s, step, duration_s, fields = json.loads(line)
-                if step > 0:
+                if 0 < step <= len(ends_s):
                     beside = bool(fields.get("beside"))
-                    since_s = end_s - duration_s if beside else step_end_s
-                    found.append(Save(fields.get("path"), step, since_s + offset_s, beside))
+                    since_s = end_s - duration_s if beside else ends_s[step - 1]
+                    found.append(Save(fields.get("path"), step, since_s + _offset_s(lines), beside))
     return sorted(found, key=lambda save: save.step)
 
 
 def step_at(journals: Iterable[Path], unix_s: float) -> int | None:
     """The step that was under way at a moment; None where no journal reaches that far."""
     for journal in journals:
-        lines = journal.read_text(encoding="utf-8").splitlines()
-        moment_s = unix_s - json.loads(lines[0])["unix_minus_monotonic_s"] if lines else 0.0
-        for line in lines:
-            if line.startswith('["s"'):
-                _, index, _, end_s, *_ = json.loads(line)
-                if end_s >= moment_s:
-                    return int(index)
+        lines = _whole_lines(journal)
+        ends_s = _step_ends_s(lines)
+        step = bisect_left(ends_s, unix_s - _offset_s(lines))
+        if step < len(ends_s):
+            return step
     return None
+
+
+def _whole_lines(journal: Path) -> list[str]:
+    """The lines that have been written to their ends: the process may be writing."""
+    return journal.read_text(encoding="utf-8").rpartition("\n")[0].splitlines()
+
+
+def _step_ends_s(lines: Sequence[str]) -> list[float]:
+    """When the steps ended that a journal's lines (agent.journal) tell of."""
+    moments = (json.loads(line) for line in lines if line.startswith('["m"'))
+    return [1e-9 * end_ns for line in moments for end_ns in line[1][TAKE]]
+
+
+def _offset_s(lines: Sequence[str]) -> float:
+    return float(json.loads(lines[0])["unix_minus_monotonic_s"]) if lines else 0.0
 
 
 def checkpoint_of(

@@ -10,14 +10,16 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from ckpt_doctor.errors import RecordingError
+from ckpt_doctor.facts.moments import OBSERVER
 from ckpt_doctor.facts.recording import (
     FILES,
     HEADER,
+    HOLD,
     JOURNAL_KIND,
     PART_PREFIX,
     RECORDING_KIND,
@@ -27,6 +29,7 @@ from ckpt_doctor.facts.recording import (
     TURNS,
 )
 from ckpt_doctor.facts.run import (
+    PARTS,
     Event,
     Fingerprint,
     HostSample,
@@ -40,14 +43,12 @@ from ckpt_doctor.facts.run import (
     StepSeries,
     Turn,
 )
+from ckpt_doctor.readers.moments import Lap, Laps
 
 KNOWN_VERSIONS = (RECORDING_VERSION,)
 
 _DIGEST_KINDS = {"i": "indices", "b": "batches", "m": "batches"}
 """Kinds of digests (see agent.journal), best first."""
-
-_HOLD = "_wait_if_held"
-"""The agent's function in which a process stands between its turns; newer Pythons name its class as well."""
 
 _LIBRARY = re.compile(
     r"site-packages|dist-packages|/lib/python3|^<|/ckpt_doctor/agent/|/ckpt_doctor/signals/"
@@ -181,14 +182,21 @@ def _journal(path: Path) -> RankRecord | None:
     header = next(lines, None)
     if not isinstance(header, dict) or header.get("kind") != JOURNAL_KIND:
         return None
-    steps: list[list[Any]] = []
+    laps = Laps(round(header["started_s"] * 1e9))
+    steps: list[Lap] = []
+    counted: dict[int, dict[str, float]] = {}
+    digests: dict[int, list[str]] = {}
     events: list[Event] = []
     fingerprints: list[Fingerprint] = []
     not_measured: dict[str, str] = {}
-    trailer: list[Any] | None = None
+    complete = False
     for line in lines:
-        if line[0] == "s":
-            steps.append(line)
+        if line[0] == "m":
+            steps.extend(laps.read(line[1], line[2]))
+        elif line[0] == "c":
+            counted[line[1]] = line[2]
+        elif line[0] == "d":
+            digests.setdefault(line[1], []).extend(line[2])
         elif line[0] == "e":
             _, signal, t_s, step, duration_s, fields = line
             events.append(Event(signal, t_s, step, duration_s, fields))
@@ -197,63 +205,57 @@ def _journal(path: Path) -> RankRecord | None:
         elif line[0] == "n":
             not_measured[line[1]] = line[2]
         elif line[0] == "t":
-            trailer = line
+            complete = True
+    for number, lap in enumerate(steps):
+        for name, amount in counted.get(number, {}).items():
+            lap.counted[name] = lap.counted.get(name, 0) + amount
+        lap.digests.extend(digests.get(number, ()))
     return RankRecord(
         rank=header["rank"],
         node=header["node"],
         pid=header["pid"],
-        steps=_series(steps, header["parts"]),
+        steps=_series(steps),
         events=tuple(events),
         fingerprints=tuple(fingerprints),
         started_s=header["started_s"],
-        complete=trailer is not None,
-        hook_s=trailer[3] if trailer is not None else _hook_s(steps),
+        complete=complete,
+        hook_s=1e-9 * median(laps.observed_ns) if laps.observed_ns else None,
         not_measured=not_measured,
     )
 
 
-def _series(lines: list[list[Any]], parts: list[str]) -> StepSeries:
-    names = sorted({name for line in lines for name in line[6]})
-    always = {name for name in names if all(name in line[6] for line in lines[:1])}
-    kind = _digest_kind(lines)
+def _series(laps: list[Lap]) -> StepSeries:
+    names = sorted({name for lap in laps for name in lap.counted})
+    always = {name for name in names if all(name in lap.counted for lap in laps[:1])}
+    kind = _digest_kind(laps)
     return StepSeries(
-        t_start_s=tuple(line[2] for line in lines),
-        t_end_s=tuple(line[3] for line in lines),
-        parts={part: tuple(line[4][i] for line in lines) for i, part in enumerate(parts)},
-        observer_s=tuple(line[5] for line in lines),
+        t_start_s=tuple(lap.start_ns * 1e-9 for lap in laps),
+        t_end_s=tuple(lap.end_ns * 1e-9 for lap in laps),
+        parts={part: tuple(lap.parts_ns[i] * 1e-9 for lap in laps) for i, part in enumerate(PARTS)},
+        observer_s=tuple(lap.parts_ns[OBSERVER] * 1e-9 for lap in laps),
         counters={
-            name: tuple(line[6].get(name, 0 if _counts(name, always) else None) for line in lines)
+            name: tuple(lap.counted.get(name, 0 if _counts(name, always) else None) for lap in laps)
             for name in names
         },
-        digests=tuple(_digests(line, kind) for line in lines),
+        digests=tuple(_digests(lap, kind) for lap in laps),
         digest_source=None if kind is None else _DIGEST_KINDS[kind],
     )
 
 
-def _digest_kind(lines: list[list[Any]]) -> str | None:
+def _digest_kind(laps: list[Lap]) -> str | None:
     """The best kind of digest that the process has: what was drawn says more than what was seen."""
-    kinds = {word[0] for line in lines for word in _words(line)}
+    kinds = {word[0] for lap in laps for word in lap.digests}
     return next((kind for kind in _DIGEST_KINDS if kind in kinds), None)
 
 
-def _digests(line: list[Any], kind: str | None) -> str | None:
+def _digests(lap: Lap, kind: str | None) -> str | None:
     """The digests of one kind in one step, in order; None where it has none."""
-    return " ".join(word[2:] for word in _words(line) if word[0] == kind) or None
-
-
-def _words(line: list[Any]) -> list[str]:
-    return line[7].split() if len(line) > 7 else []
+    return " ".join(word[2:] for word in lap.digests if word[0] == kind) or None
 
 
 def _counts(name: str, always: set[str]) -> bool:
     """Whether a step that does not mention a counter counted zero of it."""
     return name not in ("minor_faults", "major_faults", "user_s", "system_s") or name in always
-
-
-def _hook_s(steps: list[list[Any]]) -> float | None:
-    """The agent's time between steps, where no trailer tells it: the median gap, holds left out."""
-    gaps = sorted(after[2] - before[3] for before, after in pairwise(steps))
-    return gaps[len(gaps) // 2] if gaps else None
 
 
 def _stacks(folder: Path, ranks: tuple[RankRecord, ...]) -> Iterator[StackProfile]:
@@ -277,7 +279,7 @@ def _user_lines(profile: Mapping[str, Any], rank: int) -> StackProfile:
         if "MainThread" not in thread.get("name", "") and len(profile["profiles"]) > 1:
             continue
         for stack, weight in zip(thread["samples"], thread["weights"], strict=True):
-            if any(frames[index]["name"].endswith(_HOLD) for index in stack):
+            if any(frames[index]["name"].endswith(HOLD) for index in stack):
                 continue
             sampled_s += weight
             whole = tuple(_source_line(frames[index]) for index in stack)

@@ -64,7 +64,7 @@ class Recorder(Protocol):
     """Called with each optimizer when it steps for the first time."""
 
     def push(self, part: int) -> None:
-        """Start a part of the step (signals.clock), interrupting the running one."""
+        """Start a part of the step (facts.moments), interrupting the running one."""
 
     def pop(self) -> None:
         """End the innermost part."""
@@ -93,6 +93,9 @@ class Recorder(Protocol):
 
     def saved_aside(self, step: int, duration_s: float, **fields: object) -> None:
         """Record a checkpoint save that another thread has done, begun in ``step``."""
+
+    def write_down(self) -> None:
+        """Write down what has happened so far: one step may go through an epoch."""
 
     def running_step(self) -> int:
         """The step of this process that is under way, counted from 0."""

@@ -12,7 +12,10 @@ from dataclasses import dataclass
 import pytest
 
 from ckpt_doctor.agent.control import NEVER, PREFIX, Control
+from ckpt_doctor.agent.core import Agent
 from ckpt_doctor.agent.options import AgentOptions
+from ckpt_doctor.facts.moments import TAKE
+from ckpt_doctor.facts.recording import HOLD
 from ckpt_doctor.facts.run import RunRecord
 from ckpt_doctor.probe.arm import with_agent
 from ckpt_doctor.probe.recording import RecordingWriter
@@ -114,12 +117,17 @@ def test_the_time_held_is_in_no_step(held: Held) -> None:
     assert sorted(gaps)[len(gaps) // 2] < 0.01
 
 
+def test_stacks_of_a_hold_are_known_by_its_function() -> None:
+    """Whoever reads stacks leaves out those within it."""
+    assert callable(getattr(Agent, HOLD))
+
+
 def test_usage_is_read_on_both_sides_of_a_hold(held: Held) -> None:
     """However short the steps are, the last one before a hold and the first one after it have a reading."""
-    steps = [line for line in held.journal_at_save.splitlines() if line.startswith('["s"')]
-    read = {index for index, line in enumerate(steps) if '"minor_faults"' in line}
+    lines = [json.loads(line) for line in held.journal_at_save.splitlines()[1:]]
+    read = {line[1] for line in lines if line[0] == "c" and "minor_faults" in line[2]}
     assert read >= {0, 2, 3, 6, 7, 10}
-    assert len(steps) == 11
+    assert sum(len(line[1][TAKE]) for line in lines if line[0] == "m") == 11
 
 
 def test_a_fingerprint_that_is_asked_for(held: Held) -> None:
@@ -164,9 +172,10 @@ def test_the_first_step_tells_zeros_and_later_ones_what_moved(train: Train) -> N
     """A name that a recording lacks was not measured; one that it has means zero wherever it is silent."""
     recorded = train(READERS)
     (journal,) = recorded.folder.glob(f"rank{recorded.number:05d}-*.jsonl")
-    counters = [json.loads(text)[6] for text in journal.read_text().splitlines() if text.startswith('["s"')]
-    assert [step.get("still") for step in counters] == [0, None, None, None]
-    assert [step.get("moved") for step in counters] == [0.5, None, 1, None]
+    lines = [json.loads(text) for text in journal.read_text().splitlines()[1:]]
+    counters = {line[1]: line[2] for line in lines if line[0] == "c"}
+    assert [counters.get(step, {}).get("still") for step in range(4)] == [0, None, None, None]
+    assert [counters.get(step, {}).get("moved") for step in range(4)] == [0.5, None, 1, None]
 
 
 def test_where_nothing_can_be_written(train: Train) -> None:
@@ -186,7 +195,7 @@ def test_where_there_is_no_room_left(train: Train) -> None:
     """A disk that becomes full ends the recording, not the script."""
     recorded = train(
         "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
-        + MODEL + "for _ in range(300): step()\nprint('ran')\n"
+        + MODEL + "for _ in range(300):\n    step()\n    torch.save({}, 'x.pt')\nprint('ran')\n"
     )  # fmt: skip
     assert (recorded.process.returncode, recorded.process.stdout) == (0, "ran\n")
     (line,) = recorded.process.stderr.splitlines()

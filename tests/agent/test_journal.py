@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ckpt_doctor.agent.journal import Journal
+from ckpt_doctor.agent.journal import Journal, told
 from ckpt_doctor.facts.recording import JOURNAL_KIND as KIND
 from ckpt_doctor.facts.recording import JOURNAL_VERSION as VERSION
-from ckpt_doctor.signals.clock import Lap
 
 
 def lines(path: Path) -> list[object]:
@@ -22,10 +21,10 @@ def test_lines_are_on_disk_after_a_flush(tmp_path: Path) -> None:
     """The header comes first; what was added is there after flush or close, and not before."""
     path = tmp_path / "rank00000-1.jsonl"
     journal = Journal(path, {"rank": 3})
-    journal.add(["s", 0])
+    journal.add(["n", 0])
     assert path.read_bytes() == b""
     journal.flush()
-    assert lines(path) == [{"kind": KIND, "version": VERSION, "rank": 3}, ["s", 0]]
+    assert lines(path) == [{"kind": KIND, "version": VERSION, "rank": 3}, ["n", 0]]
     journal.add(["t"])
     journal.close()
     assert lines(path)[2:] == [["t"]]
@@ -51,19 +50,15 @@ def test_any_value_can_be_written(tmp_path: Path) -> None:
     assert lines(path)[1] == ["e", "a", "\udcff\n"]
 
 
-def test_a_step_becomes_a_line_as_it_is_written(tmp_path: Path) -> None:
-    """Its seconds are rounded, the observer's stand apart, and digests are there only where there are any."""
-    path = tmp_path / "journal"
-    seconds = [0.1234567891, *[0.0] * 7, 0.5]
+def test_what_has_to_be_worked_out(tmp_path: Path) -> None:
+    """A digest is worked out as its line is made; a line that has been made is written as it is."""
+    path, known = tmp_path / "journal", ["i:1a"]
     journal = Journal(path, {})
-    journal.add((3, Lap(1_000_000_000, 2_000_000_000, seconds, {"batches": 1}, [])))
-    journal.add((4, Lap(2_000_000_000, 3_000_000_000, seconds, {}, ["i:1a", lambda: "i:2b"])))
+    journal.add(told(["m", [[1]], [[[(4, 3)], lambda: known[0]]]]))
+    journal.add(["m", [[2]], [[[(4, 3)], lambda: known[0]]]])
+    known[0] = "i:2b"
     journal.close()
-    parts = [0.1234568, *[0.0] * 7]
-    assert lines(path)[1:] == [
-        ["s", 3, 1.0, 2.0, parts, 0.5, {"batches": 1}],
-        ["s", 4, 2.0, 3.0, parts, 0.5, {}, "i:1a i:2b"],
-    ]
+    assert lines(path)[1:] == [["m", [[1]], [[[[4, 3]], "i:1a"]]], ["m", [[2]], [[[[4, 3]], "i:2b"]]]]
 
 
 def test_a_journal_is_never_overwritten(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 
 from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.probe.arm import with_agent
+from ckpt_doctor.probe.recording import RecordingWriter
 from ckpt_doctor.readers.recordings import read_recording
 from tests.conftest import Record
 from tests.recorded import MODEL, TRAIN, environment, run_alone, run_inside
@@ -155,10 +155,11 @@ def test_a_module_run_by_name(tmp_path: Path) -> None:
     package.mkdir()
     (package / "__init__.py").touch()
     (package / "train.py").write_text(MODEL + "step()\nstep()\nprint(__name__, __package__)\n")
+    RecordingWriter(tmp_path / "rec", ["-m", "package.train"], None, {})
     inside = run_inside(tmp_path, "-m", "package.train", options=AgentOptions(str(tmp_path / "rec")))
     assert inside.stdout == "__main__ package\n"
-    (journal,) = (tmp_path / "rec").glob("rank*.jsonl")
-    assert len(re.findall(r'^\["s",', journal.read_text(), re.M)) == 2
+    (rank,) = read_recording(tmp_path / "rec").ranks
+    assert len(rank.steps) == 2
 
 
 def test_ranks_that_are_started_by_fork(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ agent's in the caches, and many small layers, as a script has that is held up by
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -24,7 +23,9 @@ from statistics import median, quantiles
 
 from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.probe.arm import with_agent
+from ckpt_doctor.probe.recording import RecordingWriter
 from ckpt_doctor.probe.stacks import StackSampler
+from ckpt_doctor.readers.recordings import read_recording
 from tests.benchmarks.results import write_section
 
 SCRIPT = """
@@ -132,10 +133,10 @@ def _told(ratios: list[float]) -> str:
 def _watched(sizes: tuple[int, int], steps: int, rounds: int) -> tuple[float, list[dict[str, float]]]:
     """What the agent says that it takes per step, and step times by mode of each round, in seconds."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        folder = RecordingWriter(Path(name) / "recording", [], None, {}).path
         child = subprocess.Popen(
             [sys.executable, "-c", SCRIPT, *map(str, sizes)],
-            env=with_agent(os.environ, AgentOptions(recording=name, allow_tracing=True)),
+            env=with_agent(os.environ, AgentOptions(recording=str(folder), allow_tracing=True)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -148,9 +149,9 @@ def _watched(sizes: tuple[int, int], steps: int, rounds: int) -> tuple[float, li
         finally:
             child.communicate()
             sampler.close()
-        journal = next(folder.glob("rank*.jsonl"))
-        trailer = json.loads(journal.read_text(encoding="utf-8").splitlines()[-1])
-    return trailer[3], found
+        hook_s = read_recording(folder).ranks[0].hook_s
+    assert hook_s is not None
+    return hook_s, found
 
 
 def _rounds(

@@ -71,7 +71,7 @@ def test_writer_and_reader_agree(tmp_path: Path) -> None:
     """What is written is taken for a recording, of the kind and version that older readers know."""
     RecordingWriter(tmp_path / "r", ["python", "train.py"], None, {})
     header = json.loads((tmp_path / "r/recording.json").read_text())
-    assert (header["kind"], header["version"]) == ("ckpt-doctor recording", 1)
+    assert (header["kind"], header["version"]) == ("ckpt-doctor recording", 2)
     assert recordings.is_recording(tmp_path / "r")
     with pytest.raises(RecordingError, match="no optimizer step was recorded"):
         recordings.read_recording(tmp_path / "r")

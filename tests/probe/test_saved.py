@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ckpt_doctor.facts.moments import KINDS, TAKE
 from ckpt_doctor.probe.saved import Save, checkpoint_of, newest, saves, step_at
 
 OLD_S = 3600.0
@@ -106,15 +107,25 @@ def test_newest(tmp_path: Path, began: float) -> None:
     assert newest(str(tmp_path / "none*"), 0) is None
 
 
+def write_journal(path: Path, lines: list[object]) -> Path:
+    """Write lines as an agent does."""
+    path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+    return path
+
+
+def ended(t_s: float) -> list[object]:
+    """An agent's line of a step that ended at a moment."""
+    return ["m", [[round(t_s * 1e9)] if what == TAKE else [] for what in range(KINDS)], []]
+
+
 def test_saves_of_all_ranks(tmp_path: Path) -> None:
     """They come in the order of their steps, each with the end of the step before it, or its own start."""
     header = {"unix_minus_monotonic_s": 1000.0}
     for rank, number in ((0, 7), (1, 5)):
         fields = {"path": f"/{rank}.pt", "function": "torch.save", **({"beside": True} if rank else {})}
-        steps = [["s", index, float(index), index + 0.5] for index in range(number)]
-        lines = [header, ["e", "imports", 1.0, 0, None, {}], *steps, ["e", "save", 9.0, number, 0.5, fields]]
-        text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
-        (tmp_path / f"rank{rank}.jsonl").write_text(text)
+        steps = [ended(index + 0.5) for index in range(number)]
+        lines = [header, ["e", "imports", 1.0, 0, None, {}], ["e", "save", 9.0, number, 0.5, fields], *steps]
+        write_journal(tmp_path / f"rank{rank}.jsonl", lines)
     (tmp_path / "rank2.jsonl").write_text("")
     assert saves(tmp_path.glob("rank*.jsonl")) == [
         Save("/1.pt", 5, 1008.5, beside=True),
@@ -124,9 +135,8 @@ def test_saves_of_all_ranks(tmp_path: Path) -> None:
 
 def test_the_step_of_a_moment(tmp_path: Path) -> None:
     """A file's time says during which step it was written; beyond the last step nothing is known."""
-    lines = [{"unix_minus_monotonic_s": 1000.0}, *(["s", i, float(i), i + 0.9] for i in range(5))]
-    journal = tmp_path / "rank00000-1.jsonl"
-    journal.write_text("\n".join(json.dumps(line) for line in lines))
+    lines = [{"unix_minus_monotonic_s": 1000.0}, *(ended(i + 0.9) for i in range(5))]
+    journal = write_journal(tmp_path / "rank00000-1.jsonl", lines)
     assert step_at([journal], 1003.5) == 3
     assert step_at([journal], 1010.0) is None
 
@@ -134,6 +144,17 @@ def test_the_step_of_a_moment(tmp_path: Path) -> None:
 def test_a_save_before_the_first_step_is_no_progress(tmp_path: Path) -> None:
     """What is saved before anything was learnt cannot be resumed from."""
     lines = [{"unix_minus_monotonic_s": 0.0}, ["e", "save", 1.0, 0, 0.1, {"path": "/init.pt"}]]
-    journal = tmp_path / "rank00000-1.jsonl"
-    journal.write_text("\n".join(json.dumps(line) for line in lines))
+    assert saves([write_journal(tmp_path / "rank00000-1.jsonl", lines)]) == []
+
+
+def test_a_line_that_is_being_written(tmp_path: Path) -> None:
+    """It is read the next time; so is a save whose step's end has not been written yet."""
+    header, save = {"unix_minus_monotonic_s": 0.0}, ["e", "save", 2.0, 1, 0.1, {"path": "/c.pt"}]
+    journal = write_journal(tmp_path / "rank00000-1.jsonl", [header, save])
     assert saves([journal]) == []
+    write_journal(journal, [header, save, ended(1.5)])
+    whole = journal.read_text()
+    journal.write_text(whole[:-5])
+    assert saves([journal]) == []
+    journal.write_text(whole)
+    assert saves([journal]) == [Save("/c.pt", 1, 1.5, beside=False)]

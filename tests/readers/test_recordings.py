@@ -12,7 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ckpt_doctor.errors import RecordingError
-from ckpt_doctor.facts.run import PARTS, HostSample, LeftOver, ProcessSample, SourceLine, Turn
+from ckpt_doctor.facts.moments import KINDS, START, TAKE
+from ckpt_doctor.facts.recording import HOLD
+from ckpt_doctor.facts.run import HostSample, LeftOver, ProcessSample, SourceLine, Turn
 from ckpt_doctor.probe.recording import RecordingWriter
 from ckpt_doctor.readers.recordings import is_recording, read_recording
 from tests.conftest import Record
@@ -26,21 +28,24 @@ def journal(folder: Path, *lines: object, rank: int = 0, pid: int = 1, **header:
     """Write a journal."""
     first: dict[str, object] = {
         "kind": "ckpt-doctor journal",
-        "version": 1,
+        "version": 2,
         "rank": rank,
         "node": "n",
         "pid": pid,
     }
-    first |= {"started_s": 0.0, "unix_minus_monotonic_s": 0.0, "parts": list(PARTS), **header}
+    first |= {"started_s": 0.0, "unix_minus_monotonic_s": 0.0, **header}
     path = folder / f"rank{rank:05d}-{pid}.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in (first, *lines)))
     return path
 
 
-def step(index: int, digest: str | None = None, **counters: float) -> list[object]:
-    """A step's line: 1 s long, with a gap of 1 ms before it."""
-    line: list[object] = ["s", index, index + 0.001, index + 1.0, [0.0] * 7 + [0.999], 0.0, counters]
-    return line if digest is None else [*line, digest]
+def step(index: int, *digests: str, **counters: float) -> list[list[object]]:
+    """A step's lines: 1 s long, with a gap of 1 ms before it, and one optimizer step in it."""
+    moments_ns: list[list[int]] = [[] for _ in range(KINDS)]
+    if index:
+        moments_ns[START].append(index * 10**9 + 10**6)
+    moments_ns[TAKE].append((index + 1) * 10**9)
+    return [["m", moments_ns, []], ["c", index, counters], ["d", index, list(digests)]]
 
 
 @pytest.fixture
@@ -54,7 +59,7 @@ def test_what_was_written_is_read(writer: RecordingWriter) -> None:
     writer.add_sample(SAMPLE, HOST)
     writer.add_sample(None, HOST)
     writer.add_turn(Turn(1.0, 2.0, "alone", sampled=False))
-    journal(writer.path, step(0), step(1), ["t", "itself", 3.0, 0.001])
+    journal(writer.path, *step(0), *step(1), ["t", "itself", 3.0])
     writer.finish(
         ended_by="doctor", exit_code=None, origin_step=1, checkpoint="c.pt", not_measured={"a": "b"}
     )
@@ -74,9 +79,9 @@ def test_counters_that_a_step_does_not_mention(writer: RecordingWriter) -> None:
     """What is counted as it happens was zero; what the kernel counts is unknown."""
     journal(
         writer.path,
-        step(0, batches=2, user_s=0.5),
-        step(1, user_s=0.25, gc_pauses=1),
-        step(2, major_faults=3),
+        *step(0, batches=2, user_s=0.5),
+        *step(1, user_s=0.25, gc_pauses=1),
+        *step(2, major_faults=3),
     )
     counters = read_recording(writer.path).ranks[0].steps.counters
     assert counters["batches"] == (2, 0, 0)
@@ -87,18 +92,18 @@ def test_counters_that_a_step_does_not_mention(writer: RecordingWriter) -> None:
 @pytest.mark.parametrize(
     ("written", "read", "source"),
     [
-        (["i:1", "i:2 i:3"], ["1", "2 3"], "indices"),
-        (["b:1", None], ["1", None], "batches"),
-        (["m:1", "m:2"], ["1", "2"], "batches"),
-        (["b:1 m:5", "i:2 m:6"], [None, "2"], "indices"),
-        ([None, None], [None, None], None),
+        ([["i:1"], ["i:2", "i:3"]], ["1", "2 3"], "indices"),
+        ([["b:1"], []], ["1", None], "batches"),
+        ([["m:1"], ["m:2"]], ["1", "2"], "batches"),
+        ([["b:1", "m:5"], ["i:2", "m:6"]], [None, "2"], "indices"),
+        ([[], []], [None, None], None),
     ],
 )
 def test_what_was_hashed(
-    writer: RecordingWriter, written: list[str | None], read: list[str | None], source: str | None
+    writer: RecordingWriter, written: list[list[str]], read: list[str | None], source: str | None
 ) -> None:
     """Of several kinds of digests the best one is taken: indices, else batches, else the model's input."""
-    journal(writer.path, *(step(index, digest) for index, digest in enumerate(written)))
+    journal(writer.path, *(line for index, digests in enumerate(written) for line in step(index, *digests)))
     steps = read_recording(writer.path).ranks[0].steps
     assert (list(steps.digests), steps.digest_source) == (read, source)
 
@@ -109,7 +114,7 @@ def test_processes_that_were_left_behind(writer: RecordingWriter) -> None:
     writer.add_sample(None, HOST)
     left = LeftOver(7, "python train.py", 1.7e9, 100, holds_gpu=True)
     writer.add_left_overs([left])
-    journal(writer.path, step(0))
+    journal(writer.path, *step(0))
     run = read_recording(writer.path)
     assert run.left_overs == (left,)
     assert run.host == (HOST,)
@@ -128,7 +133,7 @@ def test_files_that_were_read_and_written(writer: RecordingWriter) -> None:
     ]
     (writer.path / "files.log").write_text("".join("\t".join(line) + "\n" for line in lines))
     save = ["e", "save", 1.0, 0, 0.1, {"path": "/out/c.part"}]
-    journal(writer.path, step(0), save)
+    journal(writer.path, *step(0), save)
     run = read_recording(writer.path)
     assert run.read_files == {"/d/raw"}
     assert run.written_files == {"/d/cache.part", "/d/cache"}
@@ -136,15 +141,15 @@ def test_files_that_were_read_and_written(writer: RecordingWriter) -> None:
 
 def test_without_a_log_no_file_was_seen(writer: RecordingWriter) -> None:
     """A plain recording watches none."""
-    journal(writer.path, step(0))
+    journal(writer.path, *step(0))
     run = read_recording(writer.path)
     assert (run.read_files, run.written_files) == (frozenset(), frozenset())
 
 
 def test_a_process_that_was_killed(writer: RecordingWriter) -> None:
     """Without trailers the run is incomplete, and the agent's time is that between the steps."""
-    path = journal(writer.path, step(0), step(1), step(2), ["n", "gpu", "none here"])
-    path.write_text(path.read_text() + '["s",3,3.0')
+    path = journal(writer.path, *step(0), *step(1), *step(2), ["n", "gpu", "none here"])
+    path.write_text(path.read_text() + '["m",[[3')
     run = read_recording(writer.path)
     (rank,) = run.ranks
     assert (run.meta.complete, run.meta.ended_by, rank.complete) == (False, None, False)
@@ -155,9 +160,9 @@ def test_a_process_that_was_killed(writer: RecordingWriter) -> None:
 
 def test_one_record_a_rank(writer: RecordingWriter) -> None:
     """Of several processes with one rank the one that trained longest counts; others are no ranks."""
-    journal(writer.path, step(0), rank=1, pid=5)
-    journal(writer.path, step(0), step(1), rank=0, pid=6)
-    journal(writer.path, step(0), step(1), step(2), rank=0, pid=7)
+    journal(writer.path, *step(0), rank=1, pid=5)
+    journal(writer.path, *step(0), *step(1), rank=0, pid=6)
+    journal(writer.path, *step(0), *step(1), *step(2), rank=0, pid=7)
     journal(writer.path, rank=2, pid=8)
     (writer.path / "rank00003-9.jsonl").write_text("")
     (writer.path / "rank00004-9.jsonl").write_text('{"kind": "something else"}\n')
@@ -170,7 +175,7 @@ def test_stacks(writer: RecordingWriter) -> None:
     frames = [
         {"name": "main", "file": "/home/u/train.py", "line": 3},
         {"name": "step", "file": "/home/u/.venv/lib/python3.11/site-packages/torch/optim/sgd.py", "line": 9},
-        {"name": "Agent._wait_if_held", "file": "/x/ckpt_doctor/agent/core.py", "line": 7},
+        {"name": f"Agent.{HOLD}", "file": "/x/ckpt_doctor/agent/core.py", "line": 7},
         {"name": "work", "file": "/home/u/data.py", "line": 5},
         {"name": "native", "file": None, "line": None},
     ]
@@ -181,7 +186,7 @@ def test_stacks(writer: RecordingWriter) -> None:
     }
     other = {"name": "Thread 3", "samples": [[3]], "weights": [9.0]}
     profile = {"shared": {"frames": frames}, "profiles": [main, other]}
-    journal(writer.path, step(0))
+    journal(writer.path, *step(0))
     (writer.path / "stacks-rank00000.speedscope.json").write_text(json.dumps(profile))
     (stacks,) = read_recording(writer.path).stacks
     assert stacks.sampled_s == pytest.approx(0.7)
@@ -204,7 +209,7 @@ def test_stacks(writer: RecordingWriter) -> None:
         ("[1]", "no recording"),
         ('{"kind": "something"}', "no recording"),
         ('{"kind": "ckpt-doctor recording", "version": 99}', "version 99"),
-        ('{"kind": "ckpt-doctor recording", "version": 1}', "no optimizer step"),
+        ('{"kind": "ckpt-doctor recording", "version": 2}', "no optimizer step"),
     ],
 )
 def test_what_is_no_recording(tmp_path: Path, content: str | None, words: str) -> None:

@@ -7,7 +7,7 @@ from time import perf_counter
 from types import ModuleType
 from typing import Any
 
-from ckpt_doctor.signals.clock import COMPILE
+from ckpt_doctor.facts.moments import COMPILE
 from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from ckpt_doctor.signals.clock import BACKWARD, COMPILE
+from ckpt_doctor.facts.moments import BACKWARD, COMPILE
 from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (

@@ -9,7 +9,7 @@ from time import perf_counter_ns
 from types import ModuleType
 from typing import Any
 
-from ckpt_doctor.signals.clock import BACKWARD, COMPILE, OVER
+from ckpt_doctor.facts.moments import BACKWARD, COMPILE, OVER
 from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (

@@ -11,8 +11,8 @@ from time import perf_counter
 from types import ModuleType
 from typing import Any
 
+from ckpt_doctor.facts.moments import DATA_WAIT, SAVING
 from ckpt_doctor.signals.caller import user_line
-from ckpt_doctor.signals.clock import DATA_WAIT, SAVING
 from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (

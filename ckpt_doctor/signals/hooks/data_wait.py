@@ -8,7 +8,7 @@ from time import perf_counter_ns
 from types import ModuleType
 from typing import Any
 
-from ckpt_doctor.signals.clock import DATA_WAIT, END, FED, Shape
+from ckpt_doctor.facts.moments import DATA_WAIT, END, FED, Shape
 from ckpt_doctor.signals.contract import Recorder, Signal
 from ckpt_doctor.signals.hooks.loader import NUMBER
 
@@ -22,7 +22,7 @@ SIGNALS = (
 NEEDS = ("torch.utils.data.dataloader",)
 
 EVERY = 0xFFF
-"""After so many batches of an iterator the clock is read within a step: one step may go through an epoch."""
+"""After so many batches of an iterator it is written down what has happened."""
 
 MAX_LEAVES = 64
 """Tensors looked at in one batch; more belong to per-sample structures."""
@@ -45,7 +45,7 @@ def install(recorder: Recorder, module: ModuleType) -> None:
             number = getattr(iterator, NUMBER, None)
             recorder.event("first_batch", duration_s, loader=number, workers=iterator._num_workers)
         else:
-            clock.read()
+            recorder.write_down()
 
     def make(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def timed_next(iterator: Any) -> Any:

@@ -8,7 +8,7 @@ from threading import get_ident
 from time import perf_counter_ns
 from types import ModuleType
 
-from ckpt_doctor.signals.clock import END, GC
+from ckpt_doctor.facts.moments import END, GC
 from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (

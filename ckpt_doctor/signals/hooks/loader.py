@@ -9,8 +9,8 @@ from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from ckpt_doctor.facts.moments import DATA_WAIT
 from ckpt_doctor.signals.caller import user_line
-from ckpt_doctor.signals.clock import DATA_WAIT
 from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 from weakref import WeakSet
 
-from ckpt_doctor.signals.clock import DATA_WAIT
+from ckpt_doctor.facts.moments import DATA_WAIT
 from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (

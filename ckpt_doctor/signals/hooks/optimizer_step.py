@@ -8,8 +8,8 @@ from types import FrameType, ModuleType
 from typing import Any
 from weakref import ref
 
+from ckpt_doctor.facts.moments import END, OPTIMIZER
 from ckpt_doctor.signals.caller import user_line
-from ckpt_doctor.signals.clock import END, OPTIMIZER
 from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (

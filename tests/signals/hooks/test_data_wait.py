@@ -163,9 +163,27 @@ def test_a_batch_that_does_not_answer(train: Train) -> None:
 
 
 def test_an_epoch_within_a_step(train: Train) -> None:
-    """Thousands of batches in one step are read on the way, and none is lost."""
+    """Thousands of batches in one step are written down on the way, and none is lost."""
     recorded = train(EPOCH)
     assert recorded.counts("batches") == [0, 9000]
+    check_parts(recorded.steps)
+
+
+def test_an_epoch_before_the_first_step(train: Train) -> None:
+    """It is all told, though there is no journal yet."""
+    recorded = train(EPOCH.replace("update(torch.ones(1, 8))", "", 1))
+    assert recorded.counts("batches") == [9000]
+    assert recorded.steps.t_start_s[0] == pytest.approx(recorded.rank.started_s)
+    check_parts(recorded.steps)
+
+
+def test_no_end_of_batches_before_the_first_step(train: Train) -> None:
+    """A process that draws them without end keeps what it drew last, and says so."""
+    few = "import ckpt_doctor.agent.core as core\ncore.MOST_EARLY = 1\n"
+    recorded = train(few + EPOCH.replace("update(torch.ones(1, 8))", "", 1).replace("9000", "13000"))
+    assert recorded.counts("batches") == [13000 - 8192]
+    assert recorded.steps.t_start_s[0] > recorded.rank.started_s
+    assert "first_step" in recorded.rank.not_measured
     check_parts(recorded.steps)
 
 
