@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from ckpt_doctor.agent.options import AgentOptions
+from ckpt_doctor.facts.moments import KINDS, TAKE
 from ckpt_doctor.facts.run import PARTS, Event, RankRecord, RunRecord, StepSeries
 from ckpt_doctor.probe.arm import with_agent
 from ckpt_doctor.probe.recording import RecordingWriter
@@ -236,3 +238,14 @@ def _run(folder: Path, command: list[str], env: Mapping[str, str]) -> subprocess
     return subprocess.run(
         command, cwd=folder, env=dict(env), capture_output=True, text=True, timeout=TIMEOUT_S, check=False
     )
+
+
+def write_journal(path: Path, lines: Sequence[object]) -> Path:
+    """Write lines as an agent does."""
+    path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+    return path
+
+
+def ended(t_s: float) -> list[object]:
+    """An agent's line of a step that ended at a moment."""
+    return ["m", [[round(t_s * 1e9)] if what == TAKE else [] for what in range(KINDS)], []]

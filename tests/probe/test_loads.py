@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 
 from ckpt_doctor.errors import ScriptError
 from ckpt_doctor.probe.loads import is_within, other_load
+from tests.recorded import ended, write_journal
 
 
 def run(folder: Path, *, loaded: list[Path] | None = None, saved: list[Path] | None = None) -> Any:
@@ -18,8 +18,7 @@ def run(folder: Path, *, loaded: list[Path] | None = None, saved: list[Path] | N
     folder.mkdir()
     lines: list[object] = [{"unix_minus_monotonic_s": 0.0}]
     lines += [["e", "save", 1.0, 5, 0.1, {"path": str(path)}] for path in saved or []]
-    text = "\n".join(json.dumps(line, separators=(",", ":")) for line in lines)
-    (folder / "rank00000-1.jsonl").write_text(text)
+    write_journal(folder / "rank00000-1.jsonl", [*lines, *map(ended, range(5))])
     paths = [str(path) for path in loaded or []]
     return SimpleNamespace(
         folder=folder,

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from pathlib import Path
 
 import pytest
 
-from ckpt_doctor.facts.moments import KINDS, TAKE
 from ckpt_doctor.probe.saved import Save, checkpoint_of, newest, saves, step_at
+from tests.recorded import ended, write_journal
 
 OLD_S = 3600.0
 
@@ -105,17 +104,6 @@ def test_newest(tmp_path: Path, began: float) -> None:
     assert newest(str(tmp_path / "a/*.pt"), began - 10) == Path(second)
     assert newest(str(tmp_path / "a/*.pt"), began) is None
     assert newest(str(tmp_path / "none*"), 0) is None
-
-
-def write_journal(path: Path, lines: list[object]) -> Path:
-    """Write lines as an agent does."""
-    path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
-    return path
-
-
-def ended(t_s: float) -> list[object]:
-    """An agent's line of a step that ended at a moment."""
-    return ["m", [[round(t_s * 1e9)] if what == TAKE else [] for what in range(KINDS)], []]
 
 
 def test_saves_of_all_ranks(tmp_path: Path) -> None:
