@@ -1,9 +1,12 @@
 """What the agent and the stack sampler cost: the same process with and without them, in turns.
 
 Run with ``python -m tests.benchmarks.overhead`` (part of ``make bench``). Two processes of identical code
-differ by more than the agent costs, so each process trains in blocks: without the hooks, with them, and with
-stacks being sampled as well. The three blocks of a round are held against each other; what the agent says
-of itself is printed beside them.
+differ by more than the agent costs, so each process trains with and without it in turns, and the shorter the
+turns, the less the machine's moods are in the difference: the hooks are taken out and put back every 20
+steps. What is done by the clock (looks at the kernel's counts, writing) then falls on half as many steps as
+it would otherwise, so the mean step shows up to twice of that. Stacks are held against the agent without
+them, in turns of a third of a second, since their sampler has to be stopped. What the agent says of itself
+is printed too.
 
 Two kinds of model: one wide layer, which goes through much memory in every step and leaves nothing of the
 agent's in the caches, and many small layers, as a script has that is held up by Python.
@@ -12,6 +15,7 @@ agent's in the caches, and many small layers, as a script has that is held up by
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import subprocess
 import sys
@@ -19,7 +23,8 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import fmean, median, stdev
+from typing import NamedTuple
 
 from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.probe.arm import with_agent
@@ -29,7 +34,7 @@ from ckpt_doctor.readers.recordings import read_recording
 from tests.benchmarks.results import write_section
 
 SCRIPT = """
-import gc, sys, time, torch
+import gc, statistics, sys, time, torch
 from torch.optim import optimizer as optim
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -46,10 +51,13 @@ def batches():
         yield from DataLoader(data, batch_size=32, shuffle=True)
 
 def train(feed, steps):
+    ends = [time.perf_counter()]
     for _, (x, y) in zip(range(steps), feed):
         optimizer.zero_grad()
         torch.nn.functional.cross_entropy(model(x), y).backward()
         optimizer.step()
+        ends.append(time.perf_counter())
+    return [end - start for start, end in zip(ends, ends[1:])]
 
 train(batches(), 40)
 # Whatever the agent has put in, to be taken out and put back between blocks.
@@ -69,69 +77,91 @@ def watch(on):
         place.update(own if on else {})
     gc.callbacks[:] = collected if on else []
 
+def turns(steps):
+    # Of each turn the first steps are left out: what was exchanged is looked up anew there.
+    took = {False: [], True: []}
+    for number in range(max(1, steps // 40)):
+        for on in (number % 2 == 0, number % 2 == 1):
+            watch(on)
+            took[on] += train(feed, 20)[3:]
+    watch(True)
+    return [average(took[on]) for average in (statistics.median, statistics.fmean) for on in took]
+
+feed = batches()
 for line in sys.stdin:
     mode, steps = line.split()
-    watch(mode != "plain")
-    feed = batches()
-    train(feed, 5)
-    start = time.perf_counter()
-    train(feed, int(steps))
-    print((time.perf_counter() - start) / int(steps), flush=True)
-watch(True)
+    print(*turns(int(steps)) if mode == "turns" else [statistics.median(train(feed, int(steps)))], flush=True)
 """
 
 CASES = (
-    ("one layer", 64, 1, 300),
-    ("one layer", 6000, 1, 80),
-    ("one layer", 20_000, 1, 20),
-    ("many layers", 64, 60, 20),
-    ("one layer", 60_000, 1, 8),
-    ("one layer", 160_000, 1, 4),
+    ("one layer", 64, 1),
+    ("one layer", 6000, 1),
+    ("one layer", 20_000, 1),
+    ("many layers", 64, 60),
+    ("one layer", 60_000, 1),
+    ("one layer", 160_000, 1),
 )
-"""Width and depth of the model, and steps of a block: about 0.4, 1.5, 4, 4, 16 and 50 ms a step where it was
-made."""
-MODES = ("plain", "agent", "stacks")
+"""Width and depth of the model."""
 PROCESSES = 3
+ROUND_S, STACKS_S = 2.0, 0.3
+"""What the turns with and without the agent take in each round, and then those with and without stacks."""
+
+
+class Round(NamedTuple):
+    """Seconds per step."""
+
+    plain_median_s: float
+    agent_median_s: float
+    plain_mean_s: float
+    agent_mean_s: float
+    without_stacks_s: float
+    with_stacks_s: float
 
 
 def main() -> None:
     """Measure, print, and write RESULTS.md with ``--write``."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=40, help="of each process")
+    parser.add_argument("--rounds", type=int, default=10, help="of each process")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     lines = [
         f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores; "
         f"`python -m tests.benchmarks.overhead {' '.join(sys.argv[1:])}`. Blocks of one process in turns, "
-        f"{PROCESSES} processes a row; step times over those without anything: median (quartiles).",
+        f"{PROCESSES} processes a row; means over the rounds (standard error).",
         "",
-        "| model | step alone | rounds | with the agent | more | with the agent and stacks | hooks, median |",
-        "|---|---|---|---|---|---|---|",
+        "| model | step alone | rounds | median step with the agent | more | mean step with the agent "
+        "| median step with stacks, over that without | hooks, median |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     print("\n".join(lines), flush=True)
-    for model, width, depth, steps in CASES:
-        runs = [_watched((width, depth), steps, arguments.rounds) for _ in range(PROCESSES)]
-        rounds = [each for _, run in runs for each in run]
-        hook_us = 1e6 * median(hook_s for hook_s, _ in runs)
-        plain_ms = 1e3 * median(each["plain"] for each in rounds)
-        agent, stacks = (_told([each[mode] / each["plain"] for each in rounds]) for mode in MODES[1:])
-        more_us = 1e6 * median(each["agent"] - each["plain"] for each in rounds)
-        lines.append(
-            f"| {model} | {plain_ms:.2f} ms | {len(rounds)} | {agent} | {more_us:.0f} µs | {stacks} "
-            f"| {hook_us:.1f} µs |"
-        )
+    for case in CASES:
+        lines.append(_row(*case, arguments.rounds))
         print(lines[-1], flush=True)
     if arguments.write:
         write_section("What the agent costs", "\n".join(lines))
 
 
-def _told(ratios: list[float]) -> str:
-    low, middle, high = quantiles(ratios, n=4)
-    return f"{middle:.3f} ({low:.3f} to {high:.3f})"
+def _row(model: str, width: int, depth: int, rounds: int) -> str:
+    runs = [_watched((width, depth), rounds) for _ in range(PROCESSES)]
+    found = [each for _, run in runs for each in run]
+    columns = (
+        f"{1e3 * fmean(each.plain_median_s for each in found):.2f} ms",
+        f"{len(found)}",
+        _told([each.agent_median_s / each.plain_median_s for each in found], ".3f"),
+        _told([1e6 * (each.agent_median_s - each.plain_median_s) for each in found], ".0f") + " µs",
+        _told([each.agent_mean_s / each.plain_mean_s for each in found], ".3f"),
+        _told([each.with_stacks_s / each.without_stacks_s for each in found], ".3f"),
+        f"{1e6 * median(hook_s for hook_s, _ in runs):.1f} µs",
+    )
+    return f"| {model} | {' | '.join(columns)} |"
 
 
-def _watched(sizes: tuple[int, int], steps: int, rounds: int) -> tuple[float, list[dict[str, float]]]:
-    """What the agent says that it takes per step, and step times by mode of each round, in seconds."""
+def _told(values: list[float], form: str) -> str:
+    return f"{fmean(values):{form}} ({stdev(values) / math.sqrt(len(values)):{form}})"
+
+
+def _watched(sizes: tuple[int, int], rounds: int) -> tuple[float, list[Round]]:
+    """What the agent says that it takes per step, and the rounds."""
     with tempfile.TemporaryDirectory() as name:
         folder = RecordingWriter(Path(name) / "recording", [], None, {}).path
         child = subprocess.Popen(
@@ -145,7 +175,7 @@ def _watched(sizes: tuple[int, int], steps: int, rounds: int) -> tuple[float, li
         try:
             sampler.start([(0, child.pid)])
             sampler.pause()
-            found = list(_rounds(child, sampler, steps, rounds))
+            found = list(_rounds(child, sampler, rounds))
         finally:
             child.communicate()
             sampler.close()
@@ -154,22 +184,29 @@ def _watched(sizes: tuple[int, int], steps: int, rounds: int) -> tuple[float, li
     return hook_s, found
 
 
-def _rounds(
-    child: subprocess.Popen[str], sampler: StackSampler, steps: int, rounds: int
-) -> Iterator[dict[str, float]]:
-    """Step times by mode; the first round, in which everything is new, is left out."""
-    assert child.stdin is not None
-    assert child.stdout is not None
+def _rounds(child: subprocess.Popen[str], sampler: StackSampler, rounds: int) -> Iterator[Round]:
+    """Seconds per step; the first round, in which everything is new, only tells how many steps to take."""
+    steps, some = 40, 20
     for number in range(rounds + 1):
-        found = {}
-        for mode in (*MODES[number % len(MODES) :], *MODES[: number % len(MODES)]):
-            if mode == "stacks":
+        alone = _asked(child, "turns", steps)
+        stacks = {}
+        for on in (number % 2 == 0, number % 2 == 1):
+            if on:
                 sampler.proceed()
-            print(mode, steps, file=child.stdin, flush=True)
-            found[mode] = float(child.stdout.readline())
+            (stacks[on],) = _asked(child, "block", some)
             sampler.pause()
         if number:
-            yield found
+            yield Round(*alone, stacks[False], stacks[True])
+        else:
+            steps, some = (max(8, round(s / alone[0])) for s in (ROUND_S, STACKS_S))
+
+
+def _asked(child: subprocess.Popen[str], mode: str, steps: int) -> list[float]:
+    """Seconds per step that the process tells of so many steps."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    print(mode, steps, file=child.stdin, flush=True)
+    return [float(word) for word in child.stdout.readline().split()]
 
 
 if __name__ == "__main__":
