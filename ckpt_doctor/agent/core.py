@@ -154,7 +154,7 @@ class Agent:
         self._due_ns = 0
 
     def at_look(self, look: Look) -> None:
-        """Have ``look`` called at the end of the first step, and of others some 20 ms apart."""
+        """Have ``look`` called at the end of the first step, and of others some 100 ms apart."""
         self._lookers.append(look)
 
     def describe_with(self, describe: Callable[[], dict[str, object]]) -> None:

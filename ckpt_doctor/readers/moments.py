@@ -106,10 +106,13 @@ class Laps:
     def _count(self, name: str, amount: float = 1) -> None:
         self._counted[name] = self._counted.get(name, 0) + amount
 
-    def _eat(self, shapes: Sequence[Sequence[int]], digest: str | None) -> None:
+    def _eat(self, shapes: Sequence[Sequence[Any]], digest: str | None) -> None:
+        # A ragged tensor has a dimension that is no number.
+        even = [shape for shape in shapes if all(isinstance(length, int) for length in shape)]
+        lengths = [shape[0] for shape in shapes if shape and isinstance(shape[0], int)]
         self._count("batches")
-        self._count("elements", sum(map(prod, shapes)))
-        self._count("samples", max((shape[0] for shape in shapes if shape), default=0))
+        self._count("elements", sum(map(prod, even)))
+        self._count("samples", max(lengths, default=0))
         if digest is not None:
             self._digests.append(digest)
             del self._digests[:-MAX_DIGESTS]

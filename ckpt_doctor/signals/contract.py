@@ -122,7 +122,7 @@ class Recorder(Protocol):
         """Have ``look`` called at the end of some steps, for counters that are dear to read.
 
         Of the first one, the last one before the process is held, the first one after that, and of others
-        some 20 ms apart.
+        some 100 ms apart.
         """
 
     def describe_with(self, describe: Callable[[], dict[str, object]]) -> None:

@@ -117,6 +117,12 @@ def test_what_batches_bring() -> None:
     assert lap.digests == [f"i:{number}" for number in range(20) if number != 18][-MAX_DIGESTS:]
 
 
+def test_a_ragged_tensor() -> None:
+    """Its samples are counted; its elements are not known."""
+    (lap,) = told(Laps(0), [(DATA_WAIT, 1), (FED, 2), (END, 3), (TAKE, 9)], [[[[3, "j1", 5], [2, 2]], None]])
+    assert lap.counted == {"batches": 1, "elements": 4, "samples": 3, "optimizer_steps": 1}
+
+
 def test_the_time_between_two_steps_is_in_neither() -> None:
     """What happens between the end of one step and the start of the next counts in no step."""
     _, after = told(Laps(0), [(TAKE, 10), (GC, 11), (END, 15), (START, 20), (TAKE, 29)])

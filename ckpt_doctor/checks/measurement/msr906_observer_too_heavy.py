@@ -19,7 +19,7 @@ How to fix it
 When it is wrong
 ----------------
 The agent's own time grows on a busy machine as everything does. What it does not time is not in it: that its
-hooks are entered, and that they push the model's data out of the caches. A step loses four to eight times
+hooks are entered, and that they push the model's data out of the caches. A step loses two to five times
 what the agent times of itself, in both runs alike.
 """
 
