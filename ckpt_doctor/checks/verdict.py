@@ -156,7 +156,7 @@ def _without_slowdown(comparison: Comparison, findings: Sequence[Finding], wrong
 
 def _speed(comparison: Comparison, findings: Sequence[Finding]) -> tuple[Status, str]:
     ratio = comparison.ratio
-    if ratio.high < 1.0 and ratio.value <= 1.0 / comparison.effect_floor_ratio:
+    if _is_faster(comparison):
         return (
             Status.FASTER,
             f"the resumed run is faster: each step takes {units.ratio(ratio.value)} of the time before",
@@ -173,6 +173,11 @@ def _speed(comparison: Comparison, findings: Sequence[Finding]) -> tuple[Status,
             f"it reads {units.ratio(ratio.value)}, and identical code differs by up to {floor}"
         )
     return Status.SAME, "the resumed run is as fast as before"
+
+
+def _is_faster(comparison: Comparison) -> bool:
+    ratio = comparison.ratio
+    return ratio.high < 1.0 and ratio.value <= 1.0 / comparison.effect_floor_ratio
 
 
 def doubt_of(comparison: Comparison, findings: Sequence[Finding]) -> str | None:
@@ -196,6 +201,9 @@ def doubt_of(comparison: Comparison, findings: Sequence[Finding]) -> str | None:
         return few
     if blame.contended(comparison) and blame.is_slower(comparison, proven=True):
         return f"{reading}, but the machine was busy with other things and no counter explains it"
+    if blame.contended(comparison) and _is_faster(comparison):
+        # What makes identical code look faster hides a slowdown as well.
+        return f"{reading}, but the machine was busy with other things"
     if blame.stretched(comparison):
         return f"{reading}, but something else had the machine in one of the runs"
     if blame.would_count_in_turns(comparison):

@@ -61,6 +61,17 @@ def test_faster_is_said_too() -> None:
     assert (verdict.status, verdict.side, verdict.cause) == (Status.FASTER, Side.NONE, None)
 
 
+def test_faster_on_a_busy_machine_is_no_answer() -> None:
+    """What makes identical code look faster hides a slowdown as well; more pairs may tell."""
+    busy: dict[str, Any] = {"other_cpu_ratio": 0.7, "sampled": {"run_queue_s": 0.003}}
+    before, after = control(**busy), resumed(0.005, parts={"backward": 0.0, "forward": 0.002}, **busy)
+    verdict = _verdict(before, after)
+    assert (verdict.status, verdict.side) == (Status.INCONCLUSIVE, Side.NOT_ESTABLISHED)
+    assert "busy with other things" in verdict.sentence
+    assert _is_open(before, after)
+    assert _verdict(before, resumed(**busy)).status is Status.SAME
+
+
 def test_arms_that_took_no_turns_need_a_larger_effect() -> None:
     """1.2 times is a slowdown in turns, and a doubt one after the other."""
     apart: dict[str, Any] = {"turn_steps": None}
