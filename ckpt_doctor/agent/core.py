@@ -99,7 +99,8 @@ class Agent:
         """Of the control file: until there is one, the process is to be looked at after each step."""
         self._unwritable = False
         self._early: list[object] = []
-        self._early_moments = 0
+        self._early_moments: list[str] = []
+        """Lines of a process that has no journal yet."""
         self._fed_aside: dict[int, list[Digest]] = {}
         """What identifies batches that reached a step by other ways than the clock's."""
         self._updated: set[int] = set()
@@ -186,11 +187,10 @@ class Agent:
         """Write down what has happened so far: one step may go through an epoch."""
         if self._output is not None:
             self._flush(self._output)
-        elif self._unwritable or self._early_moments == MOST_EARLY:
+        elif self._unwritable or len(self._early_moments) == MOST_EARLY:
             self._forget_early_moments()
         else:
-            self._early_moments += 1
-            self._early.append(told(["m", *self.clock.take()]))
+            self._early_moments.append(told(["m", *self.clock.take()]))
 
     def running_step(self) -> int:
         """The step of this process that is under way, counted from 0."""
@@ -354,8 +354,7 @@ class Agent:
     def _forget_early_moments(self) -> None:
         """Begin the first step anew, now."""
         self.clock.take()
-        self._early = [line for line in self._early if type(line) is not str]
-        self._early_moments = 0
+        self._early_moments.clear()
         self.clock.marker(START)(perf_counter_ns())
         self.cannot_measure("first_step", "too many batches were drawn before the first update")
 
@@ -371,9 +370,9 @@ class Agent:
                 self._early = []
                 return None
             self._words = self._output.control.words
-            for line in self._early:
+            for line in (*self._early, *self._early_moments):
                 self._output.journal.add(line)
-            self._early = []
+            self._early, self._early_moments = [], []
             self._output.journal.flush()
         return self._output
 

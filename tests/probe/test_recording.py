@@ -68,7 +68,7 @@ def test_a_folder_that_cannot_be_used(tmp_path: Path, name: str) -> None:
 
 
 def test_writer_and_reader_agree(tmp_path: Path) -> None:
-    """What is written is taken for a recording, of the kind and version that older readers know."""
+    """What is written is taken for a recording, of the kind and version that the reader knows."""
     RecordingWriter(tmp_path / "r", ["python", "train.py"], None, {})
     header = json.loads((tmp_path / "r/recording.json").read_text())
     assert (header["kind"], header["version"]) == ("ckpt-doctor recording", 2)
