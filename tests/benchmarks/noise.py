@@ -6,7 +6,8 @@ fresh process is then compared with every resumed one, as ``ckpt-doctor compare`
 two had been probed: so some processes give many comparisons, which differ in the process on either side and
 share the machine's moods of one recording. Resumed processes with more work do more of the same matrix
 products in each forward pass, as many as make the step so many per cent longer: what part of a step they are
-is measured first. No counter tells of them, so the clock alone has to find them.
+is measured first, by steps of one process with and without twice as many. No counter tells of them, so the
+clock alone has to find them.
 
 Several pairs of processes (``ckpt-doctor probe --pairs``) are judged in groups that are drawn from all these
 comparisons. No two pairs of a group have a process in common, so a group is what one probe would have
@@ -51,13 +52,14 @@ from tests.benchmarks.hogs import hogs
 from tests.benchmarks.results import write_section
 
 SCRIPT = """
-import argparse, torch
+import argparse, statistics, time, torch
 from torch.utils.data import DataLoader, TensorDataset
 parser = argparse.ArgumentParser()
 parser.add_argument("--resume")
 parser.add_argument("--save")
-parser.add_argument("--products", type=int, default=100)
+parser.add_argument("--products", type=int, default=400)
 parser.add_argument("--workers", type=int, default=0)
+parser.add_argument("--share-of", type=int, metavar="STEPS")
 args = parser.parse_args()
 torch.manual_seed(0)
 class Mixer(torch.nn.Module):
@@ -66,9 +68,10 @@ class Mixer(torch.nn.Module):
         self.inner, self.outer = torch.nn.Linear(192, 192), torch.nn.Linear(192, 8)
     def forward(self, x):
         with torch.no_grad():
+            some = x[:32]
             for _ in range(args.products):
                 # Growing and bounded: numbers that shrink become subnormal, with which a CPU is slow.
-                x = torch.tanh(3 * (x @ self.inner.weight))
+                some = torch.tanh(3 * (some @ self.inner.weight))
         return self.outer(self.inner(x))
 data = TensorDataset(torch.randn(2048, 192), torch.randint(0, 8, (2048,)))
 model = Mixer()
@@ -81,22 +84,31 @@ if args.resume:
     step = state["step"]
 loader = DataLoader(data, batch_size=128, shuffle=True, num_workers=args.workers,
                     persistent_workers=args.workers > 0)
+took, ended = {args.products: [], 2 * args.products: []}, time.perf_counter()
 while True:
     for x, y in loader:
         optimizer.zero_grad()
         torch.nn.functional.cross_entropy(model(x), y).backward()
         optimizer.step()
         step += 1
+        if args.share_of:
+            now = time.perf_counter()
+            took[args.products].append(now - ended)
+            args.products, ended = [*took][step % 2], now
+        if step == args.share_of:
+            once, twice = (statistics.median(each) for each in took.values())
+            print(twice / once - 1.0)
+            raise SystemExit
         if step == 20 and args.save:
             state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}
             torch.save(state, args.save)
             raise SystemExit
 """
 SAVED_STEP = 20
-PRODUCTS = 100
+PRODUCTS = 400
 RESUME = "--resume"
 TURN_S = 0.7
-SHARE_ROUNDS = 8
+SHARE_STEPS = 1000
 MIN_TURN_STEPS = 4
 START_TIMEOUT_S = 120.0
 SEED = 20250101
@@ -140,7 +152,7 @@ def main() -> None:
         checkpoint = Path(top) / "checkpoint.pt"
         (Path(top) / "train.py").write_text(SCRIPT, encoding="utf-8")
         subprocess.run([*_command(Path(top)), "--save", str(checkpoint)], check=True, env=_environment())
-        share = _products_share(Path(top), checkpoint)
+        share = _products_share(Path(top))
         print(f"the products are {share:.0%} of a step", flush=True)
         for number in range(arguments.recordings):
             folder = Path(top) / f"recording-{number}"
@@ -187,11 +199,11 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _products_share(top: Path, checkpoint: Path) -> float:
-    """What part of a step the matrix products are, by a run with twice as many."""
-    more = _resumed(checkpoint, 2 * PRODUCTS)
-    _run_together([_arm(top / "once", [], checkpoint)], [_arm(top / "twice", more, checkpoint)], SHARE_ROUNDS)
-    return compare_runs(read_recording(top / "once"), read_recording(top / "twice")).ratio.value - 1.0
+def _products_share(top: Path) -> float:
+    """What part of a step the matrix products are."""
+    command = [*_command(top), "--share-of", str(SHARE_STEPS)]
+    told = subprocess.run(command, check=True, env=_environment(), stdout=subprocess.PIPE, text=True)
+    return float(told.stdout)
 
 
 def _record(folder: Path, checkpoint: Path, share: float, arguments: argparse.Namespace) -> None:
@@ -200,7 +212,7 @@ def _record(folder: Path, checkpoint: Path, share: float, arguments: argparse.Na
     fresh = [_arm(folder / f"fresh-{i}", workers, checkpoint) for i in range(arguments.fresh)]
     resumed = []
     for percent in arguments.more_work:
-        products = round(PRODUCTS * (1.0 + percent / 100.0 / share))
+        products = math.ceil(PRODUCTS * (1.0 + percent / 100.0 / share))
         extra = [*workers, *_resumed(checkpoint, products)]
         resumed += [
             _arm(folder / f"resumed-{percent}-{i}", extra, checkpoint) for i in range(arguments.resumed)
@@ -208,7 +220,7 @@ def _record(folder: Path, checkpoint: Path, share: float, arguments: argparse.Na
     _run_together(fresh, resumed, arguments.rounds, arguments.turn)
 
 
-def _run_together(fresh: Sequence[Arm], resumed: Sequence[Arm], rounds: int, turn_s: float = TURN_S) -> None:
+def _run_together(fresh: Sequence[Arm], resumed: Sequence[Arm], rounds: int, turn_s: float) -> None:
     """Start all processes, let them take their turns, and end them."""
     arms = [*fresh, *resumed]
     try:
