@@ -19,6 +19,8 @@ class Interval:
     value: float
     low: float
     high: float
+    freedom: int | None = None
+    """Degrees of freedom of the Student's distribution that gave the width; None for the normal one."""
 
 
 @dataclass(frozen=True)

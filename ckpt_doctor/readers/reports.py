@@ -98,10 +98,10 @@ def _report(path: str, document: Json) -> SavedReport:
 
 
 def _ratio(verdict: Json) -> Interval | None:
-    values = [verdict[name] for name in ("ratio", "ratio_low", "ratio_high")]
-    if any(value is None for value in values):
+    value, low, high = (verdict[name] for name in ("ratio", "ratio_low", "ratio_high"))
+    if value is None or low is None or high is None:
         return None
-    return Interval(*(float(value) for value in values))
+    return Interval(float(value), float(low), float(high))
 
 
 def _finding(found: Json) -> Finding:

@@ -71,14 +71,14 @@ class Experiment:
         value = self.after[0] / self.before[0]
         logs = [math.log(d.after[0] / d.before[0]) for d in self.draws]
         low, high = _expanded(math.log(value), logs, self.blocks)
-        return Interval(value, math.exp(low), math.exp(high))
+        return Interval(value, math.exp(low), math.exp(high), self.blocks - 1)
 
     def delta(self, column: int) -> Interval:
         """Difference of one column's means, after less before, with its interval."""
         value = self.after[column] - self.before[column]
         draws = [d.after[column] - d.before[column] for d in self.draws]
         low, high = _expanded(value, draws, self.blocks)
-        return Interval(value, low, high)
+        return Interval(value, low, high, self.blocks - 1)
 
 
 def resample_turns(before: Sequence[Sequence[Row]], after: Sequence[Sequence[Row]]) -> Experiment:

@@ -4,12 +4,17 @@ Two processes of identical code differ (where their memory lies, what their heap
 and no number of steps of one pair tells by how much. So each pair of processes gives one number, its own
 interval is what the steps leave open, and the pairs are what is sampled (a model of random effects).
 
-The interval of the pairs' mean is Student's, and never narrower than the pairs' own intervals together: the
-method of Hartung and Knapp, as it is modified for few studies (Knapp & Hartung 2003, *Improved tests for a
-random effects meta-regression with a single covariate*; Röver, Knapp & Friede 2015,
+The interval of the pairs' mean is Student's, and never narrower than what their steps leave open together:
+the method of Hartung and Knapp, as it is modified for few studies (Knapp & Hartung 2003, *Improved tests for
+a random effects meta-regression with a single covariate*; Röver, Knapp & Friede 2015,
 *Hartung-Knapp-Sidik-Jonkman approach and its modification for random-effects meta-analysis with few
 studies*). All pairs weigh alike: processes differ by more than what the steps of a pair leave open, and then
 no other weights are much better.
+
+What the steps leave open together is put together of standard errors, not of the pairs' intervals: each of
+these is as wide as few turns make it, while all pairs have many (Welch 1947, *The generalization of
+'Student's' problem when several different population variances are involved*, with the degrees of freedom of
+Satterthwaite 1946).
 
 Ratios are averaged as logarithms, so that half and twice the time cancel out.
 """
@@ -19,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from statistics import fmean, stdev
+from statistics import NormalDist, fmean, stdev
 
 from ckpt_doctor.facts.comparison import (
     SPREAD_PAIRS,
@@ -74,9 +79,9 @@ def mean_ratio(ratios: Sequence[Interval]) -> Interval:
     """The mean of one ratio a pair, with its interval over the pairs; of one pair, that pair's own."""
     if len(ratios) == 1:
         return ratios[0]
-    logs = [Interval(*(math.log(end) for end in (r.value, r.low, r.high))) for r in ratios]
+    logs = [Interval(math.log(r.value), math.log(r.low), math.log(r.high), r.freedom) for r in ratios]
     mean = mean_over_pairs(logs)
-    return Interval(*(math.exp(end) for end in (mean.value, mean.low, mean.high)))
+    return Interval(math.exp(mean.value), math.exp(mean.low), math.exp(mean.high))
 
 
 def mean_over_pairs(values: Sequence[Interval]) -> Interval:
@@ -85,8 +90,9 @@ def mean_over_pairs(values: Sequence[Interval]) -> Interval:
         return values[0]
     mean = fmean(each.value for each in values)
     between = _reach([each.value for each in values])
-    below = max(between, _together([each.value - each.low for each in values]))
-    above = max(between, _together([each.high - each.value for each in values]))
+    freedoms = [each.freedom for each in values]
+    below = max(between, _left_open([each.value - each.low for each in values], freedoms))
+    above = max(between, _left_open([each.high - each.value for each in values], freedoms))
     return Interval(mean, mean - below, mean + above)
 
 
@@ -113,8 +119,23 @@ def _reach(values: Sequence[float]) -> float:
     """
     if len(values) < SPREAD_PAIRS:
         return (max(values) - min(values)) / 2.0
-    quantile = student_quantile((1.0 + CONFIDENCE) / 2.0, len(values) - 1)
-    return quantile * stdev(values) / math.sqrt(len(values))
+    return _quantile(len(values) - 1) * stdev(values) / math.sqrt(len(values))
+
+
+def _left_open(reaches: Sequence[float], freedoms: Sequence[int | None]) -> float:
+    """How far from the mean of some numbers the true one may lie, as far as their own reaches tell."""
+    errors = [reach / _quantile(freedom) for reach, freedom in zip(reaches, freedoms, strict=True)]
+    doubt = math.fsum(
+        error**4 / freedom for error, freedom in zip(errors, freedoms, strict=True) if freedom is not None
+    )
+    freedom = max(1, int(math.fsum(error**2 for error in errors) ** 2 / doubt)) if doubt else None
+    return _quantile(freedom) * _together(errors)
+
+
+def _quantile(freedom: int | None) -> float:
+    """How many standard errors an interval reaches."""
+    upper = (1.0 + CONFIDENCE) / 2.0
+    return NormalDist().inv_cdf(upper) if freedom is None else student_quantile(upper, freedom)
 
 
 def _together(reaches: Sequence[float]) -> float:
@@ -157,7 +178,7 @@ def _in_steps(comparison: Comparison, name: str) -> PartDelta:
         name,
         found.before_s / step_s,
         found.after_s / step_s,
-        Interval(delta.value / step_s, delta.low / step_s, delta.high / step_s),
+        Interval(delta.value / step_s, delta.low / step_s, delta.high / step_s, delta.freedom),
     )
 
 

@@ -103,6 +103,9 @@ def test_few_blocks_make_a_wide_interval() -> None:
     """Three steps a side say far less than thirty of the same spread."""
     few = resample_blocks(_rows([1.0, 1.1, 0.9]), _rows([1.0, 1.1, 0.9])).ratio()
     many = resample_blocks(_rows([1.0, 1.1, 0.9] * 10), _rows([1.0, 1.1, 0.9] * 10)).ratio()
+    assert few.freedom is not None
+    assert many.freedom is not None
+    assert few.freedom < many.freedom
     assert few.high - few.low > 3 * (many.high - many.low)
 
 

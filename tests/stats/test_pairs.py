@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import replace
-from statistics import stdev
+from statistics import fmean, stdev
 
 import pytest
 from hypothesis import given
@@ -181,6 +181,41 @@ def test_the_interval_covers_as_often_as_it_says() -> None:
         found = mean_over_pairs(intervals(rows))
         held += found.low <= 0.0 <= found.high
     assert 0.92 <= held / trials <= 0.98
+
+
+FEW_TURNS, TURN_SPREAD = 5, 0.03
+
+
+def _few_turns(rng: random.Random) -> Interval:
+    """The logarithm of a pair's ratio, whose true value is 0, from few turns, with Student's interval."""
+    logs = [rng.gauss(0.0, TURN_SPREAD) for _ in range(FEW_TURNS)]
+    reach = student_quantile(0.975, FEW_TURNS - 1) * stdev(logs) / math.sqrt(FEW_TURNS)
+    return Interval(fmean(logs), fmean(logs) - reach, fmean(logs) + reach, FEW_TURNS - 1)
+
+
+def test_pairs_of_few_turns_are_together_as_sure_as_all_their_turns() -> None:
+    """Each pair's interval is as wide as five turns make it; that of eight pairs is as wide as forty do."""
+    rng = random.Random(13)
+    held, widths, trials = 0, [], 400
+    for _ in range(trials):
+        found = mean_over_pairs([_few_turns(rng) for _ in range(8)])
+        held += found.low <= 0.0 <= found.high
+        widths.append((found.high - found.low) / 2.0)
+    assert 0.95 <= held / trials <= 1.0
+    all_turns = 2.03 * TURN_SPREAD / math.sqrt(8 * FEW_TURNS)
+    assert all_turns <= fmean(widths) <= 1.3 * all_turns
+
+
+@given(pairs, st.integers(1, 30))
+def test_fewer_degrees_of_freedom_are_never_a_wider_mean_than_the_pairs_own(
+    rows: list[tuple[float, float, float]], freedom: int
+) -> None:
+    """Wide as Student's intervals of few turns are, they add up to no more than they would as they stand."""
+    normal = intervals(rows)
+    found = mean_over_pairs([replace(each, freedom=freedom) for each in normal])
+    as_they_stand = mean_over_pairs(normal)
+    assert found.high <= as_they_stand.high + 1e-9
+    assert found.low >= as_they_stand.low - 1e-9
 
 
 def test_the_luck_of_one_pair_is_no_slowdown() -> None:
