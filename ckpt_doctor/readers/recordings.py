@@ -141,7 +141,7 @@ def _header(folder: Path) -> Mapping[str, Any]:
     if header.get("version") not in KNOWN_VERSIONS:
         raise RecordingError(
             f"{folder}: recording version {header.get('version')} is not known here",
-            hint="read it with the version of ckpt-doctor that made it, or a newer one",
+            hint="read it with the version of ckpt-doctor that made it, or record again with this one",
         )
     return header
 
