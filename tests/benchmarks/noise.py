@@ -1,21 +1,21 @@
 """False alarms and power: identical code against itself, and against a little more real work.
 
 Run with ``python -m tests.benchmarks.noise`` (``make bench-noise``). Each recording holds several fresh and
-several resumed processes of one script, alive at once, that take short turns in a rotating order. Every
-fresh process is then compared with every resumed one, as ``ckpt-doctor compare`` does it and as if these
-two had been probed: so some processes give many comparisons, which differ in the process on either side and
-share the machine's moods of one recording. Resumed processes with more work do more of the same matrix
-products in each forward pass, as many as make the step so many per cent longer: what part of a step they are
-is measured first, by steps of one process with and without twice as many. No counter tells of them, so the
-clock alone has to find them.
+several resumed processes of one script, alive at once, that take short turns in a rotating order, a fresh one
+beside a resumed one of each kind. Every fresh process is then compared with every resumed one, as
+``ckpt-doctor compare`` does it and as if these two had been probed: so some processes give many comparisons,
+which differ in the process on either side and share the machine's moods of one recording. Resumed processes
+with more work do more of the same matrix products in each forward pass, as many as make the step so many per
+cent longer: what part of a step they are is measured first, by steps of one process with and without twice as
+many. No counter tells of them, so the clock alone has to find them.
 
-Several pairs of processes (``ckpt-doctor probe --pairs``) are judged in groups that are drawn from all these
-comparisons. No two pairs of a group have a process in common, so a group is what one probe would have
-measured; of all but its first pair only half of the turns are taken, as by a probe. The lines of "1-4" and
-"1-8" pairs are what a probe does unasked with a budget of 60 and of 120 s: it takes the next pair of a group
-only where the ones before leave the answer open. Groups do have processes in common with each other: the
-share of them that is called slower is as sure as that of a few independent probes, not of as many as there
-are groups.
+Several pairs of processes (``ckpt-doctor probe --pairs``) are judged in groups that are drawn from those
+pairs that took their turns side by side, as the two processes of a probe do: of so many recordings, so many
+times the smaller number of processes. No two pairs of a group have a process in common; of all but its first
+pair only half of the turns are taken, as by a probe. The lines of "1-4" and "1-8" pairs are what a probe does
+unasked with a budget of 60 and of 120 s: it takes the next pair of a group only where the ones before leave
+the answer open. Groups do have pairs in common with each other: the share of them that is called slower is as
+sure as that of a few independent probes, not of as many as there are groups.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from statistics import fmean, median, stdev
 
@@ -119,7 +120,6 @@ SEED = 20250101
 class Pair:
     """One fresh process against one resumed one of the same recording."""
 
-    recording: int
     fresh: int
     resumed: int
     more_work_percent: int
@@ -157,7 +157,7 @@ def main() -> None:
         for number in range(arguments.recordings):
             folder = Path(top) / f"recording-{number}"
             _record(folder, checkpoint, share, arguments)
-            found = _pairs(number, folder, arguments)
+            found = _pairs(folder, arguments)
             pairs += found
             outcomes += [_outcome([pair]) for pair in found]
             print("\n".join(_table(outcomes)), flush=True)
@@ -173,9 +173,9 @@ def main() -> None:
         f"`python -m tests.benchmarks.noise {' '.join(sys.argv[1:])}`, {minutes:.0f} min: "
         f"{arguments.recordings} recordings, each of {arguments.fresh} fresh processes and "
         f"{arguments.resumed} resumed ones a line of the table, {arguments.rounds} turns of "
-        f"{arguments.turn} s each. Lines of several pairs: {arguments.groups} groups each, drawn from these "
-        "comparisons so that no process is twice in a group, though groups have processes in common; of all "
-        "but a group's first pair half of the turns count."
+        f"{arguments.turn} s each. Lines of several pairs: {arguments.groups} groups each, drawn from those "
+        "pairs that took their turns side by side; groups have pairs in common; of all but a group's first "
+        "pair half of the turns count."
     )
     if arguments.write:
         title = f"False alarms and power, {'beside a hog' if arguments.hog else 'quiet'}"
@@ -210,19 +210,22 @@ def _record(folder: Path, checkpoint: Path, share: float, arguments: argparse.Na
     """One recording of all processes."""
     workers = ["--workers", str(arguments.workers)]
     fresh = [_arm(folder / f"fresh-{i}", workers, checkpoint) for i in range(arguments.fresh)]
-    resumed = []
+    kinds = [fresh]
     for percent in arguments.more_work:
         products = math.ceil(PRODUCTS * (1.0 + percent / 100.0 / share))
         extra = [*workers, *_resumed(checkpoint, products)]
-        resumed += [
-            _arm(folder / f"resumed-{percent}-{i}", extra, checkpoint) for i in range(arguments.resumed)
-        ]
-    _run_together(fresh, resumed, arguments.rounds, arguments.turn)
+        names = (f"resumed-{percent}-{i}" for i in range(arguments.resumed))
+        kinds.append([_arm(folder / name, extra, checkpoint) for name in names])
+    _run_together(kinds, arguments.rounds, arguments.turn)
 
 
-def _run_together(fresh: Sequence[Arm], resumed: Sequence[Arm], rounds: int, turn_s: float) -> None:
-    """Start all processes, let them take their turns, and end them."""
-    arms = [*fresh, *resumed]
+def _run_together(kinds: Sequence[Sequence[Arm]], rounds: int, turn_s: float) -> None:
+    """Start all processes, let them take their turns, and end them.
+
+    One of each kind stand side by side: a mood of the machine that lasts for some turns would otherwise fall
+    on all fresh ones at once, which are the first kind, and on every comparison of the recording.
+    """
+    arms = [arm for some in zip_longest(*kinds) for arm in some if arm is not None]
     try:
         for arm in arms:
             arm.start()
@@ -230,11 +233,11 @@ def _run_together(fresh: Sequence[Arm], resumed: Sequence[Arm], rounds: int, tur
         _take_turns(arms, rounds, turn_s)
     finally:
         for arm in arms:
-            origin = SAVED_STEP if arm in fresh else 0
+            origin = SAVED_STEP if arm in kinds[0] else 0
             arm.end(origin_step=origin)
 
 
-def _pairs(number: int, folder: Path, arguments: argparse.Namespace) -> list[Pair]:
+def _pairs(folder: Path, arguments: argparse.Namespace) -> list[Pair]:
     """Every comparison that a recording gives."""
     fresh = [read_recording(folder / f"fresh-{i}") for i in range(arguments.fresh)]
     found: list[Pair] = []
@@ -243,7 +246,7 @@ def _pairs(number: int, folder: Path, arguments: argparse.Namespace) -> list[Pai
             run = read_recording(folder / f"resumed-{percent}-{j}")
             for i, one in enumerate(fresh):
                 both = compare_runs(one, run), compare_runs(_shortened(one), _shortened(run))
-                found.append(Pair(number, i, j, percent, *both))
+                found.append(Pair(i, j, percent, *both))
     return found
 
 
@@ -258,26 +261,14 @@ def _grouped(
     arguments: argparse.Namespace,
     told: Callable[[Sequence[Pair]], Outcome],
 ) -> list[Outcome]:
-    """What is said of groups of so many pairs; none where there are not so many without a common process."""
+    """What is said of groups of so many pairs that took turns side by side; none where there are fewer."""
     rng = random.Random(SEED)
     found: list[Outcome] = []
     for percent in arguments.more_work:
-        some = [pair for pair in pairs if pair.more_work_percent == percent]
-        groups = (_disjoint(some, count, rng) for _ in range(arguments.groups))
-        found += [told(group) for group in groups if len(group) == count]
+        probed = [p for p in pairs if p.more_work_percent == percent and p.fresh == p.resumed]
+        if len(probed) >= count:
+            found += [told(rng.sample(probed, count)) for _ in range(arguments.groups)]
     return found
-
-
-def _disjoint(pairs: Sequence[Pair], count: int, rng: random.Random) -> list[Pair]:
-    """Some pairs in random order, no two of which have a process in common."""
-    taken: set[tuple[int, str, int]] = set()
-    group: list[Pair] = []
-    for pair in rng.sample(pairs, len(pairs)):
-        processes = {(pair.recording, "fresh", pair.fresh), (pair.recording, "resumed", pair.resumed)}
-        if len(group) < count and not processes & taken:
-            group.append(pair)
-            taken |= processes
-    return group
 
 
 def _arm(folder: Path, extra: Sequence[str], checkpoint: Path) -> Arm:
