@@ -3,10 +3,13 @@
 Run with ``python -m tests.benchmarks.overhead`` (part of ``make bench``). Two processes of identical code
 differ by more than the agent costs, so each process trains with and without it in turns, and the shorter the
 turns, the less the machine's moods are in the difference: the hooks are taken out and put back every 20
-steps. What is done by the clock (looks at the kernel's counts, writing) then falls on half as many steps as
-it would otherwise, so the mean step shows up to twice of that. Stacks are held against the agent without
-them, in turns of a third of a second, since their sampler has to be stopped. What the agent says of itself
-is printed too.
+steps. In a third kind of turn their places are taken by functions that only pass on what they are called
+with: what these cost, anything costs that is called in Python at these places.
+
+What the agent does by the clock (looks at the kernel's counts, writing) falls on a third of the steps that it
+would fall on otherwise, so the mean step shows up to three times of that. Stacks are held against the agent
+without them, in turns of a third of a second, since their sampler has to be stopped. What the agent says of
+itself is printed too.
 
 Two kinds of model: one wide layer, which goes through much memory in every step and leaves nothing of the
 agent's in the caches, and many small layers, as a script has that is held up by Python.
@@ -60,7 +63,7 @@ def train(feed, steps):
     return [end - start for start, end in zip(ends, ends[1:])]
 
 train(batches(), 40)
-# Whatever the agent has put in, to be taken out and put back between blocks.
+# Whatever the agent has put in, to be taken out, emptied and put back between turns.
 agent = next(each for each in gc.get_objects() if type(each).__name__ == "Agent")
 wrapped = [(owner, name, getattr(owner, name), original) for owner, name, original in agent._wrapped]
 places = (optim._global_optimizer_pre_hooks, optim._global_optimizer_post_hooks)
@@ -68,24 +71,38 @@ hooks = [(place, dict(place)) for place in places]
 collected = list(gc.callbacks)
 assert wrapped and all(own for _, own in hooks) and collected
 
-def watch(on):
-    # What is wrapped twice gets its innermost self back last.
-    for owner, name, replacement, original in wrapped if on else reversed(wrapped):
-        setattr(owner, name, replacement if on else original)
+def empty(original):
+    def passes_on(*args, **kwargs):
+        return original(*args, **kwargs)
+    return passes_on
+
+# Of what is wrapped twice, the innermost.
+originals = {(id(owner), name): (owner, name, original) for owner, name, _, original in reversed(wrapped)}
+empties = [(owner, name, empty(original), original) for owner, name, original in originals.values()]
+instead = {"without": [], "empty": empties, "agent": wrapped}
+
+def watch(mode):
+    for owner, name, _, original in reversed(wrapped):
+        setattr(owner, name, original)
+    for owner, name, replacement, _ in instead[mode]:
+        setattr(owner, name, replacement)
     for place, own in hooks:
         place.clear()
-        place.update(own if on else {})
-    gc.callbacks[:] = collected if on else []
+        if mode != "without":
+            place.update(own if mode == "agent" else {key: lambda *args: None for key in own})
+    gc.callbacks[:] = collected if mode == "agent" else []
 
 def turns(steps):
     # Of each turn the first steps are left out: what was exchanged is looked up anew there.
-    took = {False: [], True: []}
-    for number in range(max(1, steps // 40)):
-        for on in (number % 2 == 0, number % 2 == 1):
-            watch(on)
-            took[on] += train(feed, 20)[3:]
-    watch(True)
-    return [average(took[on]) for average in (statistics.median, statistics.fmean) for on in took]
+    took = {mode: [] for mode in instead}
+    modes = [*took]
+    for number in range(max(1, steps // 60)):
+        for mode in modes[number % 3:] + modes[:number % 3]:
+            watch(mode)
+            took[mode] += train(feed, 20)[3:]
+    watch("agent")
+    averages = statistics.median, statistics.fmean
+    return [average(steps_s) for average in averages for steps_s in took.values()]
 
 feed = batches()
 for line in sys.stdin:
@@ -103,16 +120,18 @@ CASES = (
 )
 """Width and depth of the model."""
 PROCESSES = 3
-ROUND_S, STACKS_S = 2.0, 0.3
-"""What the turns with and without the agent take in each round, and then those with and without stacks."""
+ROUND_S, STACKS_S = 3.0, 0.3
+"""What the turns of three kinds take in each round, and then those with and without stacks."""
 
 
 class Round(NamedTuple):
     """Seconds per step."""
 
     plain_median_s: float
+    empty_median_s: float
     agent_median_s: float
     plain_mean_s: float
+    empty_mean_s: float
     agent_mean_s: float
     without_stacks_s: float
     with_stacks_s: float
@@ -129,9 +148,9 @@ def main() -> None:
         f"`python -m tests.benchmarks.overhead {' '.join(sys.argv[1:])}`. Blocks of one process in turns, "
         f"{PROCESSES} processes a row; means over the rounds (standard error).",
         "",
-        "| model | step alone | rounds | median step with the agent | more | mean step with the agent "
-        "| median step with stacks, over that without | hooks, median |",
-        "|---|---|---|---|---|---|---|---|",
+        "| model | step alone | rounds | median step with the agent | more | with empty functions, more "
+        "| mean step with the agent | median step with stacks, over that without | hooks, median |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     print("\n".join(lines), flush=True)
     for case in CASES:
@@ -149,6 +168,7 @@ def _row(model: str, width: int, depth: int, rounds: int) -> str:
         f"{len(found)}",
         _told([each.agent_median_s / each.plain_median_s for each in found], ".3f"),
         _told([1e6 * (each.agent_median_s - each.plain_median_s) for each in found], ".0f") + " µs",
+        _told([1e6 * (each.empty_median_s - each.plain_median_s) for each in found], ".0f") + " µs",
         _told([each.agent_mean_s / each.plain_mean_s for each in found], ".3f"),
         _told([each.with_stacks_s / each.without_stacks_s for each in found], ".3f"),
         f"{1e6 * median(hook_s for hook_s, _ in runs):.1f} µs",
@@ -186,7 +206,7 @@ def _watched(sizes: tuple[int, int], rounds: int) -> tuple[float, list[Round]]:
 
 def _rounds(child: subprocess.Popen[str], sampler: StackSampler, rounds: int) -> Iterator[Round]:
     """Seconds per step; the first round, in which everything is new, only tells how many steps to take."""
-    steps, some = 40, 20
+    steps, some = 60, 20
     for number in range(rounds + 1):
         alone = _asked(child, "turns", steps)
         stacks = {}
