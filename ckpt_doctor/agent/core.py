@@ -72,8 +72,8 @@ class Agent:
     def __init__(self, options: AgentOptions, started_s: float) -> None:
         self.clock = PartClock()
         self.counters: dict[str, float] = {}
-        self.identify: Callable[[Any, Any], Digest | None] = _unknown
-        self.at_backward: list[Callable[[str, tuple[Any, ...], dict[str, Any]], None]] = []
+        self.identify: Callable[[Any], Digest | None] = _unknown
+        self.at_backward: list[Callable[[], None]] = []
         self.at_optimizer: list[Callable[[Any], None]] = []
         self.push, self.pop, self.inside = self.clock.push, self.clock.pop, self.clock.inside
         self._mark_taken, self._mark_start = self.clock.marker(TAKE), self.clock.marker(START)
@@ -404,7 +404,7 @@ class Agent:
         self._output = None
 
 
-def _unknown(iterator: object, batch: object) -> None:
+def _unknown(batch: object) -> None:
     """Identifies no batch."""
 
 

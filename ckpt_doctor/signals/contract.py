@@ -56,10 +56,10 @@ class Recorder(Protocol):
     clock: PartClock
     thread: int | None
     """The thread that trains (``threading.get_ident``): only its time is the step's."""
-    identify: Callable[[Any, Any], Digest | None]
-    """Called with a loader's iterator and each batch that it gives; answers what identifies that."""
-    at_backward: list[Callable[[str, tuple[Any, ...], dict[str, Any]], None]]
-    """Called before each outermost backward pass: the function's name, and its arguments."""
+    identify: Callable[[Any], Digest | None]
+    """Called with each batch whose indices are not known; answers what identifies it by what it holds."""
+    at_backward: list[Callable[[], None]]
+    """Called before each outermost backward pass."""
     at_optimizer: list[Callable[[Any], None]]
     """Called with each optimizer when it steps for the first time."""
 

@@ -15,8 +15,15 @@ from ckpt_doctor.signals.contract import Recorder, Signal
 SIGNALS = (
     Signal("backward", "s", "compute", "time in autograd's backward, without compilation inside it"),
     Signal("backwards", "count", "work", "backward passes: micro-batches, where gradients accumulate"),
+    Signal("retained_backwards", "count", "compute", "backward passes that keep their graph"),
 )
 NEEDS = ("torch.autograd",)
+
+RETAINED = SIGNALS[2].name
+RETAIN_GRAPH = {"backward": 2, "grad": 3}
+"""Place of the argument ``retain_graph``; ``create_graph``, which is its default, follows it."""
+USUAL = (None, False)
+"""What ``Tensor.backward`` passes on unless it is told otherwise."""
 
 
 def install(recorder: Recorder, module: ModuleType) -> None:
@@ -26,11 +33,16 @@ def install(recorder: Recorder, module: ModuleType) -> None:
     opened = recorder.clock.opened
 
     def make(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        place, usual = RETAIN_GRAPH[name], USUAL
+
         def timed(*args: Any, **kwargs: Any) -> Any:
             if (opened and _is_no_pass(opened)) or get_ident() != recorder.thread:
                 return original(*args, **kwargs)
+            # One more call takes as long in here as all the rest: on cold caches, some microseconds.
+            if args[place:] != usual and _retains(args[place:], kwargs):
+                recorder.count(RETAINED)
             for act in at_backward:
-                act(name, args, kwargs)
+                act()
             opened.append(BACKWARD)
             mark_backward(perf_counter_ns())
             try:
@@ -42,8 +54,9 @@ def install(recorder: Recorder, module: ModuleType) -> None:
 
         return timed
 
-    for name in ("backward", "grad"):
+    for name in RETAIN_GRAPH:
         recorder.wrap(module, name, partial(make, name))
+    recorder.count_from_zero(RETAINED)
 
 
 def _is_no_pass(opened: list[int]) -> bool:
@@ -53,3 +66,10 @@ def _is_no_pass(opened: list[int]) -> bool:
     traces is none at all.
     """
     return BACKWARD in opened or COMPILE in opened
+
+
+def _retains(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a pass keeps its graph; ``args`` begin with ``retain_graph``."""
+    retain = args[0] if args else kwargs.get("retain_graph")
+    create = args[1] if len(args) > 1 else kwargs.get("create_graph")
+    return bool(create if retain is None else retain)

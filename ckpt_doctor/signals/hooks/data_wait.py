@@ -11,6 +11,7 @@ from typing import Any
 from ckpt_doctor.facts.moments import DATA_WAIT, END, FED, Shape
 from ckpt_doctor.signals.contract import Recorder, Signal
 from ckpt_doctor.signals.hooks.loader import NUMBER
+from ckpt_doctor.signals.hooks.sample_order import DRAWN
 
 SIGNALS = (
     Signal("data_wait", "s", "data", "time in the loader's __next__, and in starting and ending its workers"),
@@ -36,7 +37,8 @@ def install(recorder: Recorder, module: ModuleType) -> None:
 
     def aside(iterator: Any, batch: Any) -> None:
         recorder.count("batches")
-        digest = recorder.identify(iterator, batch)
+        drawn = getattr(iterator, DRAWN, None)
+        digest = (drawn and drawn.popleft()) or recorder.identify(batch)
         if digest is not None:
             recorder.fed_with(digest)
 
@@ -65,7 +67,9 @@ def install(recorder: Recorder, module: ModuleType) -> None:
             if opened:
                 opened.pop()
             try:
-                feed((_shapes(batch, tensor_type), recorder.identify(iterator, batch)))
+                drawn = getattr(iterator, DRAWN, None)
+                digest = (drawn and drawn.popleft()) or recorder.identify(batch)
+                feed((_shapes(batch, tensor_type), digest))
             except Exception:  # noqa: BLE001 - the user's objects may answer in any way
                 feed(((), None))
             if iterator._num_yielded & EVERY == 1:

@@ -10,7 +10,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from ckpt_doctor.signals.contract import Digest, Recorder, Signal
+from ckpt_doctor.signals.contract import Recorder, Signal
 
 SIGNALS = (
     Signal("sample_order", "digest", "data", "CRC-32 of a batch's sample indices, or of its first elements"),
@@ -23,7 +23,7 @@ DRAWN = "_ckpt_doctor_drawn"
 
 
 def install(recorder: Recorder, module: ModuleType) -> None:
-    """Note what ``_next_index`` draws, and tell of it as the batches arrive, in the same order."""
+    """Note what ``_next_index`` draws: the batches arrive in the same order (signals.hooks.data_wait)."""
     tensor_type = module.torch.Tensor
 
     def make_next_index(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -49,14 +49,10 @@ def install(recorder: Recorder, module: ModuleType) -> None:
 
         return reset
 
-    def identify(iterator: Any, batch: Any) -> Digest | None:
-        drawn = getattr(iterator, DRAWN, None)
-        return (drawn.popleft() if drawn else None) or _word_of_batch(batch, tensor_type)
-
     base = module._BaseDataLoaderIter
     recorder.wrap(base, "_next_index", make_next_index)
     recorder.wrap(base, "_reset", make_reset)
-    recorder.identify = identify
+    recorder.identify = partial(_word_of_batch, tensor_type)
 
 
 def _are_none(indices: Any) -> bool:
@@ -72,7 +68,7 @@ def _word_of_indices(indices: Any) -> str:
     return f"i:{zlib.crc32(data):08x}"
 
 
-def _word_of_batch(batch: Any, tensor_type: type) -> str | None:
+def _word_of_batch(tensor_type: type, batch: Any) -> str | None:
     """What identifies a batch by the first elements of the first CPU tensor; None where there is none."""
     tensor = _first_tensor(batch, tensor_type, depth=4)
     if tensor is None or tensor.device.type != "cpu" or not tensor.numel():
