@@ -91,13 +91,14 @@ def _wrapper(
             recorder.push(SAVING)
             try:
                 result = original(*args, **kwargs)
+                if signal == "save":
+                    # Before the call is over: its threads save from now on, if not since before.
+                    _note_background(recorder, result)
             finally:
                 _inside[0] = False
                 recorder.pop()
             duration_s = perf_counter() - start
             recorder.checkpoint_touched(signal, duration_s, path=path, function=function, **user_line())
-            if signal == "save":
-                _note_background(recorder, result)
             return result
 
         return timed

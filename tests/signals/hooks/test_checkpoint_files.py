@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
+from ckpt_doctor.signals.hooks import checkpoint_files
 from tests.conftest import Train
 from tests.recorded import MODEL, Recorded, check_parts
 
@@ -185,6 +191,56 @@ def test_saving_in_the_background(train: Train) -> None:
     """An asynchronous save of a distributed checkpoint is one save, whatever its threads call."""
     recorded = train(ASYNCHRONOUS)
     assert told(recorded, "save") == [(1, "first", "async_save"), (2, "second", "async_save")]
+
+
+class _Recorder:
+    """Stands for the agent: while it ends a part of the step, another thread saves."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module, self.told, self.thread = module, list[str](), threading.get_ident()
+
+    def wrap(self, owner: object, name: str, make: Callable[[Any], Any]) -> None:
+        setattr(owner, name, make(getattr(owner, name)))
+
+    def in_training_thread(self) -> bool:
+        return threading.get_ident() == self.thread
+
+    def inside(self, part: int) -> bool:
+        return False
+
+    def push(self, part: int) -> None: ...
+
+    def pop(self) -> None:
+        saving = threading.Thread(target=self.module.save, kwargs={"checkpoint_id": "meanwhile"})
+        saving.start()
+        saving.join()
+
+    def running_step(self) -> int:
+        return 0
+
+    def about_to_write(self, path: str) -> None: ...
+
+    def still_writing(self, written: object) -> None: ...
+
+    def checkpoint_touched(self, signal: str, duration_s: float, **fields: object) -> None:
+        self.told.append(Path(str(fields["path"])).name)
+
+    def saved_aside(self, step: int, duration_s: float, **fields: object) -> None:
+        self.told.append(Path(str(fields["path"])).name)
+
+
+@pytest.mark.parametrize(("goes_on", "told"), [(True, ["called"]), (False, ["meanwhile", "called"])])
+def test_a_thread_that_saves_as_the_call_ends(goes_on: bool, told: list[str]) -> None:
+    """What a thread saves is a part of the save that goes on in the background, from its call on."""
+    written: Future[None] = Future()
+    module: Any = ModuleType("torch.distributed.checkpoint.state_dict_saver")
+    module.save = lambda checkpoint_id: None
+    module.async_save = lambda checkpoint_id: written if goes_on else None
+    recorder: Any = _Recorder(module)
+    checkpoint_files.install(recorder, module)
+    module.async_save(checkpoint_id="called")
+    written.set_result(None)
+    assert recorder.told == told
 
 
 def test_saving_in_a_thread(train: Train) -> None:
