@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,7 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 CPU = """
-import os
+import os, sys
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, {int(sys.argv[1])})
 parent = os.getppid()
 while os.getppid() == parent:
     sum(range(100_000))
@@ -37,10 +41,12 @@ def hogs(cpu: int, disk: Path | None = None) -> Iterator[None]:
     """Keep the machine busy meanwhile.
 
     Args:
-        cpu: So many processes compute.
+        cpu: So many processes compute, each kept to a core of its own: where one of the others is kept to a
+            core, they would all go to the rest.
         disk: One process writes this file and reads it, if it is given.
     """
-    commands = [[sys.executable, "-c", CPU]] * cpu
+    cores = itertools.islice(itertools.cycle(_cores()), cpu)
+    commands = [[sys.executable, "-c", CPU, str(core)] for core in cores]
     if disk is not None:
         commands.append([sys.executable, "-c", DISK, str(disk)])
     processes = [subprocess.Popen(command) for command in commands]
@@ -50,3 +56,10 @@ def hogs(cpu: int, disk: Path | None = None) -> Iterator[None]:
         for process in processes:
             process.kill()
             process.wait()
+
+
+def _cores() -> list[int]:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
