@@ -169,3 +169,13 @@ def test_a_doctor_that_was_gone_before(tmp_path: Path) -> None:
     words = ["1", str(tmp_path / "status.json"), sys.executable, "-c", code]
     result = subprocess.run([sys.executable, "-I", "-S", warden.__file__, *words], check=False, timeout=30)
     assert result.returncode == 0
+
+
+def test_it_sleeps_while_the_run_goes_on(runaways: Runaways) -> None:
+    """It does not wake by itself: that would give the run's session more of a busy core than its due."""
+    process = psutil.Process(runaways.under_a_warden().pid)
+    runaways.ready()
+    wakings = process.num_ctx_switches().voluntary
+    time.sleep(0.5)
+    # An orphan that it inherits in the meantime wakes it once.
+    assert process.num_ctx_switches().voluntary <= wakings + 3
