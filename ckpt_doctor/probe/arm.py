@@ -13,6 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from ckpt_doctor.agent.control import NEVER, PREFIX, Control
 from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.errors import ScriptError
@@ -80,6 +82,8 @@ class Arm:
         self._journals: dict[Path, _Growing] = {}
         self._checkpoints: dict[str, list[str | None]] = {}
         self._stopped = False
+        self._going_on: list[psutil.Process] = []
+        """Processes that the last turn began with."""
         self._steps_in_the_end = 0
         self._alone_since_s = 0.0
 
@@ -350,7 +354,7 @@ class Arm:
         assert self._sampler is not None
         self._sampler.proceed()
         if self._stopped:
-            tree.proceed(self.root)
+            self._going_on = tree.proceed(self.root)
             self._stopped = False
         if sampled:
             self._stacks.proceed()
@@ -363,7 +367,7 @@ class Arm:
         assert self._sampler is not None
         if sampled:
             self._stacks.pause()
-        tree.stop(self.root)
+        tree.stop(self.root, self._going_on)
         self._stopped = True
         self._sampler.pause()
 

@@ -9,8 +9,15 @@ from collections.abc import Iterable
 import psutil
 
 
-def stop(root: int) -> None:
-    """Stop every process below ``root`` (SIGSTOP), also those that appear meanwhile."""
+def stop(root: int, known: Iterable[psutil.Process] = ()) -> None:
+    """Stop every process below ``root`` (SIGSTOP), also those that appear meanwhile.
+
+    Args:
+        root: A process id.
+        known: Some of them, which are stopped first: to look for all takes milliseconds, in which a loader's
+            workers would prepare batches for the next turn.
+    """
+    _signal(known, signal.SIGSTOP)
     stopped: set[int] = set()
     while True:
         fresh = [process for process in _below(root) if process.pid not in stopped]
@@ -20,9 +27,11 @@ def stop(root: int) -> None:
         stopped.update(process.pid for process in fresh)
 
 
-def proceed(root: int) -> None:
-    """Let every process below ``root`` go on (SIGCONT)."""
-    _signal(_below(root), signal.SIGCONT)
+def proceed(root: int) -> list[psutil.Process]:
+    """Let every process below ``root`` go on (SIGCONT), and tell which these are."""
+    processes = _below(root)
+    _signal(processes, signal.SIGCONT)
+    return processes
 
 
 def _below(root: int) -> list[psutil.Process]:
