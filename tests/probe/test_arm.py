@@ -10,10 +10,12 @@ from pathlib import Path
 
 import psutil
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ckpt_doctor.agent.options import AgentOptions
 from ckpt_doctor.errors import ScriptError
-from ckpt_doctor.probe.arm import INJECT, TAIL_LINES, Arm, with_agent
+from ckpt_doctor.probe.arm import INJECT, TAIL_LINES, Arm, pause_s, with_agent
 from ckpt_doctor.readers.recordings import read_recording
 from tests.recorded import MODEL, environment
 
@@ -48,6 +50,17 @@ def test_with_agent() -> None:
     assert found["X"] == "1"
     assert with_agent({}, options)["PYTHONPATH"] == str(INJECT)
     assert (INJECT / "sitecustomize.py").is_file()
+
+
+@given(st.integers(1, 2000), st.floats(1e-4, 3.0))
+def test_looks_at_a_run_that_has_its_turn(steps: int, step_s: float) -> None:
+    """They are few, whatever steps take, and its end is seen within a millisecond or a 50th of a step."""
+    end_s, spent_s, looks = steps * step_s, 0.0, 0
+    while spent_s < end_s:
+        spent_s += pause_s(steps, steps - int(spent_s / step_s), spent_s)
+        looks += 1
+    assert spent_s - end_s < max(0.001, step_s / 50) + 1e-9
+    assert looks <= 100 + end_s / 0.05
 
 
 def test_a_run_that_ends_by_itself(start: Start) -> None:
