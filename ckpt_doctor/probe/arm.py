@@ -46,10 +46,10 @@ def pause_s(steps: int, left: int, spent_s: float) -> float:
 
     Args:
         steps: Of the whole turn.
-        left: Steps that are still to come.
+        left: Steps that are still to come; more than of the turn, where a process has joined that took fewer.
         spent_s: Seconds since the turn began.
     """
-    step_s = spent_s / (steps - left + 1)
+    step_s = spent_s / (max(steps - left, 0) + 1)
     wanted_s = max((left - 1) * step_s / 2, step_s / 50)
     return min(max(wanted_s, _SHORTEST_PAUSE_S), _LONGEST_PAUSE_S)
 

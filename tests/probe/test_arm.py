@@ -63,6 +63,12 @@ def test_looks_at_a_run_that_has_its_turn(steps: int, step_s: float) -> None:
     assert looks <= 300 + end_s / 0.05
 
 
+@given(st.integers(1, 200), st.integers(0, 200), st.floats(0.0, 3.0))
+def test_looks_at_a_run_that_a_process_joins(steps: int, more: int, spent_s: float) -> None:
+    """One that has taken fewer steps has more to come than the turn had: it is looked at all the same."""
+    assert 0.001 <= pause_s(steps, steps + more, spent_s) <= 0.05
+
+
 def test_a_run_that_ends_by_itself(start: Start) -> None:
     """Its exit code and the last lines of its errors are told, or of its output where there are none."""
     arm = start("import sys\nfor i in range(50): print(i)\nsys.exit(3)\n")
