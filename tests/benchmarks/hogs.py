@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import subprocess
 import sys
@@ -37,16 +36,15 @@ while os.getppid() == parent:
 
 
 @contextmanager
-def hogs(cpu: int, disk: Path | None = None) -> Iterator[None]:
+def hogs(cpu: bool, disk: Path | None = None) -> Iterator[None]:
     """Keep the machine busy meanwhile.
 
     Args:
-        cpu: So many processes compute, each kept to a core of its own: where one of the others is kept to a
-            core, they would all go to the rest.
+        cpu: One process a core computes, and is kept to it: where one of the others is kept to a core, they
+            would all go to the rest.
         disk: One process writes this file and reads it, if it is given.
     """
-    cores = itertools.islice(itertools.cycle(_cores()), cpu)
-    commands = [[sys.executable, "-c", CPU, str(core)] for core in cores]
+    commands = [[sys.executable, "-c", CPU, str(core)] for core in _cores()] if cpu else []
     if disk is not None:
         commands.append([sys.executable, "-c", DISK, str(disk)])
     processes = [subprocess.Popen(command) for command in commands]

@@ -34,8 +34,7 @@ def main() -> int:
             print(f"{case.name}: skipped, needs {', '.join(case.missing)}", flush=True)
     rows: list[Row] = [(case, []) for case in chosen if not case.missing]
     began_s = time.monotonic()
-    busy = (os.cpu_count() or 1) if arguments.hog else 0
-    with tempfile.TemporaryDirectory(prefix="matrix-") as top, hogs(busy, _disk_hog(top, arguments)):
+    with tempfile.TemporaryDirectory(prefix="matrix-") as top, hogs(arguments.hog, _disk_hog(top, arguments)):
         for number in range(arguments.repeats):
             for case, answers in rows:
                 answers.append(_probe(case, Path(top), number, arguments.keep))

@@ -148,7 +148,7 @@ def main() -> None:
     pairs: list[Pair] = []
     outcomes: list[Outcome] = []
     began_s = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="noise-") as top, hogs(cores if arguments.hog else 0):
+    with tempfile.TemporaryDirectory(prefix="noise-") as top, hogs(arguments.hog):
         checkpoint = Path(top) / "checkpoint.pt"
         (Path(top) / "train.py").write_text(SCRIPT, encoding="utf-8")
         subprocess.run([*_command(Path(top)), "--save", str(checkpoint)], check=True, env=_environment())
