@@ -180,6 +180,12 @@ def _is_faster(comparison: Comparison) -> bool:
     return ratio.high < 1.0 and ratio.value <= 1.0 / comparison.effect_floor_ratio
 
 
+def _reads_too_little(comparison: Comparison) -> bool:
+    """Less than identical code on a quiet machine, though it may differ by more on this one."""
+    ratio, floor_ratio = comparison.ratio, min(comparison.effect_floor_ratio, floors.PAIRED_RATIO)
+    return ratio.high < 1.0 and ratio.value <= 1.0 / floor_ratio
+
+
 def doubt_of(comparison: Comparison, findings: Sequence[Finding]) -> str | None:
     """Why the measurement does not say that the runs are equally fast; None where it does."""
     from ckpt_doctor.checks import blame, likeness
@@ -201,7 +207,7 @@ def doubt_of(comparison: Comparison, findings: Sequence[Finding]) -> str | None:
         return few
     if blame.contended(comparison) and blame.is_slower(comparison, proven=True):
         return f"{reading}, but the machine was busy with other things and no counter explains it"
-    if blame.contended(comparison) and _is_faster(comparison):
+    if blame.contended(comparison) and _reads_too_little(comparison):
         # What makes identical code look faster hides a slowdown as well.
         return f"{reading}, but the machine was busy with other things"
     if blame.stretched(comparison):

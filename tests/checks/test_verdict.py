@@ -72,6 +72,20 @@ def test_faster_on_a_busy_machine_is_no_answer() -> None:
     assert _verdict(before, resumed(**busy)).status is Status.SAME
 
 
+def test_a_far_lower_reading_on_a_busy_machine_is_no_answer_however_identical_code_differs() -> None:
+    """0.79 (0.68-0.92) with a floor of 1.3 is neither faster nor the same; on a quiet one it is."""
+    busy: dict[str, Any] = {"other_cpu_ratio": 0.7, "sampled": {"run_queue_s": 0.003}}
+    for case, told in (
+        (make_case(control(**busy), resumed(**busy)), Status.INCONCLUSIVE),
+        (make_case(control(), resumed()), Status.SAME),
+    ):
+        assert case.comparison is not None
+        low = replace(case.comparison, ratio=Interval(0.79, 0.68, 0.92), effect_floor_ratio=1.3)
+        assert decide(replace(case, comparison=low), []).status is told
+        near = replace(case.comparison, ratio=Interval(0.92, 0.86, 0.98), effect_floor_ratio=1.3)
+        assert decide(replace(case, comparison=near), []).status is Status.SAME
+
+
 def test_arms_that_took_no_turns_need_a_larger_effect() -> None:
     """1.2 times is a slowdown in turns, and a doubt one after the other."""
     apart: dict[str, Any] = {"turn_steps": None}
