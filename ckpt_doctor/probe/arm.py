@@ -368,12 +368,12 @@ class Arm:
 
     def _go(self, hold_at: int, sampled: bool) -> float:
         assert self._sampler is not None
+        if sampled:
+            self._stacks.proceed()
         self._sampler.proceed()
         if self._stopped:
             self._going_on = tree.proceed(self.root)
             self._stopped = False
-        if sampled:
-            self._stacks.proceed()
         start_s = time.perf_counter()
         for control in self._training():
             control.put("hold_at", hold_at)

@@ -9,11 +9,16 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 RATE_PER_S = 100
 _END_TIMEOUT_S = 20.0
+_CATCH_UP_TIMEOUT_S = 2.0
+_LOOK_EVERY_S = 0.001
+_QUIET_LOOKS = 3
+"""In so many looks in a row no thread of a sampler runs, when it waits for its next sample."""
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
@@ -50,8 +55,17 @@ class StackSampler:
         self._signal(signal.SIGSTOP)
 
     def proceed(self) -> None:
-        """Go on taking samples."""
+        """Go on taking samples, when all are taken that were missed since ``pause``.
+
+        py-spy makes up for them as fast as it can, hundreds in a few hundredths of a second. So this is to be
+        called while the process is held: these samples are of the hold then, and cost the run nothing.
+        """
         self._signal(signal.SIGCONT)
+        deadline_s = time.monotonic() + _CATCH_UP_TIMEOUT_S
+        quiet = 0
+        while quiet < _QUIET_LOOKS and time.monotonic() < deadline_s:
+            quiet = 0 if any(_is_at_work(spy.pid) for spy in self._spies) else quiet + 1
+            time.sleep(_LOOK_EVERY_S)
 
     def close(self) -> None:
         """End the samplers, which makes them write their files."""
@@ -72,6 +86,18 @@ class StackSampler:
             if spy.poll() is None:
                 with contextlib.suppress(ProcessLookupError):
                     spy.send_signal(number)
+
+
+def _is_at_work(pid: int) -> bool:
+    """Whether a thread of a process runs or wants to; False where there is no /proc.
+
+    Source: proc_pid_stat(5), state, behind the name in parentheses.
+    """
+    for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
+        with contextlib.suppress(OSError):  # it may have ended meanwhile
+            if stat.read_text().rpartition(")")[2].split()[0] == "R":
+                return True
+    return False
 
 
 def _program() -> str | None:
