@@ -373,4 +373,4 @@ def _stacks(
     seconds = {
         SourceLine(file, line, "train"): per_step * len(times_s) for (file, line), per_step in lines.items()
     }
-    return (StackProfile(rank, sum(times_s), seconds),)
+    return (StackProfile(rank, sum(times_s), round(100 * sum(times_s)), seconds),)

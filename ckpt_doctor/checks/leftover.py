@@ -86,7 +86,7 @@ def advice(grown: Sequence[LineDelta], where: str) -> str:
         line = grown[0].line
         place = f"{line.file}:{line.line} ({line.function})"
         return f"Look at {place}, which grew most; then measure again without it."
-    return f"Probe again with stacks (py-spy) to see which line grew, and look at {where}."
+    return f"Probe again with stacks (py-spy) and more turns to see which line grew, and look at {where}."
 
 
 def _grew(comparison: Comparison, name: str, seconds: float) -> bool:

@@ -198,6 +198,7 @@ class StackProfile:
     rank: int
     sampled_s: float
     """Seconds that the samples stand for."""
+    samples: int
     lines: Mapping[SourceLine, float]
     """Seconds by the innermost line that belongs to neither Python nor a library."""
     stacks: Mapping[tuple[SourceLine, ...], float] = field(default_factory=dict)

@@ -274,7 +274,7 @@ def _user_lines(profile: Mapping[str, Any], rank: int) -> StackProfile:
     frames = profile["shared"]["frames"]
     seconds: dict[SourceLine, float] = {}
     stacks: dict[tuple[SourceLine, ...], float] = {}
-    sampled_s = 0.0
+    sampled_s, samples = 0.0, 0
     for thread in profile["profiles"]:
         if "MainThread" not in thread.get("name", "") and len(profile["profiles"]) > 1:
             continue
@@ -282,12 +282,13 @@ def _user_lines(profile: Mapping[str, Any], rank: int) -> StackProfile:
             if any(frames[index]["name"].endswith(HOLD) for index in stack):
                 continue
             sampled_s += weight
+            samples += 1
             whole = tuple(_source_line(frames[index]) for index in stack)
             stacks[whole] = stacks.get(whole, 0.0) + weight
             line = _innermost_user_line(frames, stack)
             if line is not None:
                 seconds[line] = seconds.get(line, 0.0) + weight
-    return StackProfile(rank, sampled_s, seconds, stacks)
+    return StackProfile(rank, sampled_s, samples, seconds, stacks)
 
 
 def _innermost_user_line(frames: list[Mapping[str, Any]], stack: list[int]) -> SourceLine | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from ckpt_doctor.facts.comparison import Interval, LineDelta
 from ckpt_doctor.facts.run import SourceLine
@@ -13,23 +15,46 @@ SHOWN = 10
 """So many lines are kept."""
 MIN_SAMPLED_S = 1.0
 """Stacks that stand for less time than this say nothing about single lines."""
+SURE_ERRORS = 3.0
+"""So many standard errors a line must have grown by: of scores of lines none reads more by luck."""
 MIN_PAIRS = 3
 """Pairs of turns with and without the stack sampler that are needed to know what it costs."""
 
 
+class _Taken(NamedTuple):
+    """What lines take of a step, and what one sample of them stands for."""
+
+    lines_s: dict[SourceLine, float]
+    step_s: float
+    samples: int
+
+    def variance(self, line: SourceLine) -> float:
+        """Of a line's seconds per step: the number of its samples is binomial.
+
+        Half a sample is added to both outcomes (Jeffreys' prior), so that a line which was never met is not
+        known to take nothing at all. Source: Brown, Cai and DasGupta, Statistical Science 16 (2001), 101-133.
+        """
+        hits = self.lines_s.get(line, 0.0) / self.step_s * self.samples
+        share = (hits + 0.5) / (self.samples + 1)
+        return self.step_s**2 * share * (1.0 - share) / self.samples
+
+
 def grown_lines(before: Arm, after: Arm) -> tuple[LineDelta, ...]:
-    """Seconds per step of each of the user's lines on both sides, largest growth first.
+    """Seconds per step of the user's lines that take more of them than before, largest growth first.
 
     A line's share of the samples, times the mean step time, is what it takes of a step: so both runs
-    may have been sampled for different lengths of time.
+    may have been sampled for different lengths of time. What so many samples cannot tell from luck is left
+    out.
     """
-    sides = [_per_step(arm) for arm in (before, after)]
-    if not sides[0] or not sides[1]:
+    sides = [_taken(arm) for arm in (before, after)]
+    if sides[0] is None or sides[1] is None:
         return ()
-    lines = [
-        LineDelta(line, sides[0].get(line, 0.0), sides[1].get(line, 0.0))
-        for line in sides[0].keys() | sides[1].keys()
-    ]
+    then, now = sides[0], sides[1]
+    lines = []
+    for line in now.lines_s:
+        delta = LineDelta(line, then.lines_s.get(line, 0.0), now.lines_s[line])
+        if delta.delta_s >= SURE_ERRORS * math.sqrt(then.variance(line) + now.variance(line)):
+            lines.append(delta)
     lines.sort(key=lambda delta: (-delta.delta_s, delta.line.file, delta.line.line, delta.line.function))
     return tuple(lines[:SHOWN])
 
@@ -45,12 +70,13 @@ def sampler_cost(arms: tuple[Arm, Arm]) -> Interval | None:
     return resample_turns([plain for plain, _ in pairs], [sampled for _, sampled in pairs]).ratio()
 
 
-def _per_step(arm: Arm) -> dict[SourceLine, float]:
+def _taken(arm: Arm) -> _Taken | None:
     profile = next((p for p in arm.run.stacks if p.rank == arm.rank.rank), None)
     if profile is None or profile.sampled_s < MIN_SAMPLED_S:
-        return {}
+        return None
     step_s = mean(arm.times_s())
-    return {line: seconds / profile.sampled_s * step_s for line, seconds in profile.lines.items()}
+    lines_s = {line: seconds / profile.sampled_s * step_s for line, seconds in profile.lines.items()}
+    return _Taken(lines_s, step_s, profile.samples)
 
 
 def _turn_pairs(arm: Arm) -> Iterator[tuple[list[Row], list[Row]]]:

@@ -286,7 +286,7 @@ def measured_report(**changes: Any) -> Report:
             event("compile", 3, 0.4, trigger="forward"),
             event("save", SAVED_AT - 1, 0.05, path="runs/x/last.pt", file="/home/user/train.py", line=50),
         ),
-        lines={("/home/user/train.py", 42): 0.001, ("/home/user/model.py", 7): 0.004},
+        lines={("/home/user/train.py", 42): 0.001, ("/home/user/model.py", 7): 0.002},
         alone_turns=3,
     )
     after = resumed(
@@ -299,7 +299,7 @@ def measured_report(**changes: Any) -> Report:
             event("worker_start", 1, 0.1, workers=2, file="/home/user/train.py", line=41),
             event("worker_start", 90, 0.1, workers=2, file="/home/user/train.py", line=41),
         ),
-        lines={("/home/user/train.py", 42): 0.009, ("/home/user/model.py", 7): 0.004},
+        lines={("/home/user/train.py", 42): 0.007, ("/home/user/model.py", 7): 0.004},
     )
     runs = [_with_times(run) for run in (before, after)]
     return probe_report(comparison=compare_runs(*runs), **changes)
