@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
@@ -37,12 +38,15 @@ class ProbeCase:
     cost: str | None
     requires: tuple[str, ...]
     tools: tuple[str, ...]
+    without_cpu: tuple[str, ...]
+    """Features of a processor that takes no longer with the fault: there it is none."""
 
     @property
     def missing(self) -> list[str]:
-        """Packages and programs that this machine lacks for the case."""
+        """Packages, programs and kinds of processors that this machine lacks for the case."""
         packages = [name for name in self.requires if find_spec(name) is None]
-        return packages + [tool for tool in self.tools if shutil.which(tool) is None]
+        tools = [tool for tool in self.tools if shutil.which(tool) is None]
+        return packages + tools + [f"a CPU without {name}" for name in self.without_cpu if name in _cpu()]
 
     @property
     def right_codes(self) -> frozenset[str]:
@@ -129,6 +133,13 @@ def _filled(arguments: tuple[str, ...], values: dict[str, str]) -> list[str]:
             argument = argument.replace(key, value)
         filled.append(argument)
     return filled
+
+
+def _cpu() -> frozenset[str]:
+    """Features of the processor, as the kernel names them; none where there is no /proc."""
+    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as file:
+        return frozenset(word for line in file if line.startswith("flags") for word in line.split())
+    return frozenset()
 
 
 def _frozen(value: object) -> object:
