@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from ckpt_doctor.facts.comparison import Interval, LineDelta
@@ -28,13 +28,17 @@ class _Taken(NamedTuple):
     step_s: float
     samples: int
 
-    def variance(self, line: SourceLine) -> float:
-        """Of a line's seconds per step: the number of its samples is binomial.
+    def of(self, lines: Collection[SourceLine]) -> float:
+        """Seconds per step that some lines take together."""
+        return math.fsum(self.lines_s.get(line, 0.0) for line in lines)
 
-        Half a sample is added to both outcomes (Jeffreys' prior), so that a line which was never met is not
+    def variance(self, lines: Collection[SourceLine]) -> float:
+        """Of what some lines take together: the number of their samples is binomial.
+
+        Half a sample is added to both outcomes (Jeffreys' prior), so that lines which were never met are not
         known to take nothing at all. Source: Brown, Cai and DasGupta, Statistical Science 16 (2001), 101-133.
         """
-        hits = self.lines_s.get(line, 0.0) / self.step_s * self.samples
+        hits = self.of(lines) / self.step_s * self.samples
         share = (hits + 0.5) / (self.samples + 1)
         return self.step_s**2 * share * (1.0 - share) / self.samples
 
@@ -44,19 +48,33 @@ def grown_lines(before: Arm, after: Arm) -> tuple[LineDelta, ...]:
 
     A line's share of the samples, times the mean step time, is what it takes of a step: so both runs
     may have been sampled for different lengths of time. What so many samples cannot tell from luck is left
-    out.
+    out; lines of one function that were never met before are judged together.
     """
     sides = [_taken(arm) for arm in (before, after)]
     if sides[0] is None or sides[1] is None:
         return ()
     then, now = sides[0], sides[1]
-    lines = []
-    for line in now.lines_s:
-        delta = LineDelta(line, then.lines_s.get(line, 0.0), now.lines_s[line])
-        if delta.delta_s >= SURE_ERRORS * math.sqrt(then.variance(line) + now.variance(line)):
-            lines.append(delta)
+    lines = [
+        LineDelta(line, then.of([line]), now.of([line]))
+        for together in _judged_together(then, now)
+        if now.of(together) - then.of(together) >= SURE_ERRORS * _error_s(then, now, together)
+        for line in together
+    ]
     lines.sort(key=lambda delta: (-delta.delta_s, delta.line.file, delta.line.line, delta.line.function))
     return tuple(lines[:SHOWN])
+
+
+def _judged_together(then: _Taken, now: _Taken) -> Iterable[list[SourceLine]]:
+    """Each line that was met before, and the new lines of each function: a call goes through them all."""
+    groups: dict[SourceLine | tuple[str, str], list[SourceLine]] = {}
+    for line in now.lines_s:
+        groups.setdefault(line if line in then.lines_s else (line.file, line.function), []).append(line)
+    return groups.values()
+
+
+def _error_s(then: _Taken, now: _Taken, lines: Collection[SourceLine]) -> float:
+    """The standard error of what some lines grew by."""
+    return math.sqrt(then.variance(lines) + now.variance(lines))
 
 
 def sampler_cost(arms: tuple[Arm, Arm]) -> Interval | None:

@@ -57,6 +57,16 @@ def test_what_luck_makes_of_equal_lines_is_not_named() -> None:
     assert wrong <= 3
 
 
+def test_new_lines_of_one_function_are_judged_together() -> None:
+    """Each of six new lines has too few samples, all of them have enough; so few of one line are luck."""
+    known = {("train.py", 3): 0.009}
+    fresh = {("train.py", 10 + number): 0.0003 for number in range(6)}
+    together = _grown(control(lines=known), resumed(lines={**known, **fresh}), 200)
+    assert sorted(together) == [line for _, line in fresh]
+    alone = _grown(control(lines=known), resumed(lines={**known, ("train.py", 10): 0.0003}), 200)
+    assert alone == []
+
+
 def test_without_stacks_on_both_sides_no_line_is_named() -> None:
     """Lines of one side alone would all look grown."""
     alignment = align(control(), resumed(lines={("train.py", 3): 0.004}), (0, 0))
