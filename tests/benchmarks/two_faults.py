@@ -24,6 +24,7 @@ from ckpt_doctor import units
 from tests.benchmarks.cases import ProbeCase, cases, probe
 from tests.benchmarks.results import write_section
 
+FAULT = "--fault="
 MOST_APART = 0.2
 """Part of what a fault costs alone that its cost beside another one may be off."""
 
@@ -54,12 +55,21 @@ class Costs:
     """What each costs beside the other one."""
 
 
-def both(first: ProbeCase, second: ProbeCase) -> ProbeCase:
-    """The case of both faults."""
-    assert first.fault is not None
-    assert second.fault is not None
-    arguments = tuple(each.replace(first.fault, f"{first.fault}+{second.fault}") for each in first.arguments)
-    return replace(first, name=f"{first.name}+{second.fault}", arguments=arguments)
+def alike(two: Two) -> tuple[ProbeCase, ProbeCase, ProbeCase]:
+    """The cases of the first fault, of the second, and of both, with the settings of either in all three."""
+    named = {case.name: case for case in cases()}
+    first, second = named[two.first], named[two.second]
+    given = dict.fromkeys((*first.arguments, *second.arguments))
+    settings = [each for each in given if not each.startswith(FAULT)]
+    return (
+        replace(first, arguments=(*settings, f"{FAULT}{first.fault}")),
+        replace(second, arguments=(*settings, f"{FAULT}{second.fault}")),
+        replace(
+            first,
+            name=f"{first.name}+{second.fault}",
+            arguments=(*settings, f"{FAULT}{first.fault}+{second.fault}"),
+        ),
+    )
 
 
 def main() -> int:
@@ -68,13 +78,12 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--write", action="store_true", help="write the outcome into RESULTS.md")
     arguments = parser.parse_args()
-    named = {case.name: case for case in cases()}
     began_s = time.monotonic()
     rows: list[tuple[ProbeCase, ProbeCase, list[Costs]]] = []
     with tempfile.TemporaryDirectory(prefix="two-faults-") as top:
         for two in EVERY:
-            first, second = named[two.first], named[two.second]
-            costs = [_costs(first, second, Path(top)) for _ in range(arguments.repeats)]
+            first, second, both = alike(two)
+            costs = [_costs(first, second, both, Path(top)) for _ in range(arguments.repeats)]
             rows.append((first, second, costs))
             print("\n".join(_lines(*rows[-1])), flush=True)
     lines = [line for row in rows for line in _lines(*row)]
@@ -90,9 +99,9 @@ def main() -> int:
     return 0 if all(each is not None and each <= MOST_APART for each in off) else 1
 
 
-def _costs(first: ProbeCase, second: ProbeCase, top: Path) -> Costs:
+def _costs(first: ProbeCase, second: ProbeCase, both: ProbeCase, top: Path) -> Costs:
     alone = [_told(case, (case.cause,), top)[0] for case in (first, second)]
-    together = _told(both(first, second), (first.cause, second.cause), top)
+    together = _told(both, (first.cause, second.cause), top)
     return Costs((alone[0], alone[1]), (together[0], together[1]))
 
 
