@@ -176,13 +176,16 @@ def _speed(comparison: Comparison, findings: Sequence[Finding]) -> tuple[Status,
 
 
 def _is_faster(comparison: Comparison) -> bool:
-    ratio = comparison.ratio
-    return ratio.high < 1.0 and ratio.value <= 1.0 / comparison.effect_floor_ratio
+    return _reads_below(comparison, comparison.effect_floor_ratio)
 
 
 def _reads_too_little(comparison: Comparison) -> bool:
     """Less than identical code on a quiet machine, though it may differ by more on this one."""
-    ratio, floor_ratio = comparison.ratio, min(comparison.effect_floor_ratio, floors.PAIRED_RATIO)
+    return _reads_below(comparison, min(comparison.effect_floor_ratio, floors.PAIRED_RATIO))
+
+
+def _reads_below(comparison: Comparison, floor_ratio: float) -> bool:
+    ratio = comparison.ratio
     return ratio.high < 1.0 and ratio.value <= 1.0 / floor_ratio
 
 

@@ -18,7 +18,7 @@ _END_TIMEOUT_S = 20.0
 _CATCH_UP_TIMEOUT_S = 2.0
 _LOOK_EVERY_S = 0.001
 _QUIET_LOOKS = 3
-"""In so many looks in a row no thread of a sampler runs, when it waits for its next sample."""
+"""Looks in a row without a running thread, after which the samplers wait for their next samples."""
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 

@@ -22,7 +22,7 @@ MIN_PAIRS = 3
 
 
 class _Taken(NamedTuple):
-    """What lines take of a step, and what one sample of them stands for."""
+    """What the user's lines take of a run's mean step, and how many samples of the run tell it."""
 
     lines_s: dict[SourceLine, float]
     step_s: float
