@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Sequence
 from statistics import fmean
@@ -22,6 +23,11 @@ EXTENSION_RATIO = 2
 """So many times the turns asked for are taken where the answer is still open, within the time budget."""
 ROUNDS_AVERAGED = 4
 """The length of the next turn follows the mean of so many of the control's last ones."""
+JITTER_RATIO = 0.125
+MIN_JITTER_STEPS = 2
+"""A turn has up to so many steps more than its time holds: that part of them, and at least so many."""
+SEED = 20250101
+"""The same script is measured in turns of the same lengths, as far as its steps are."""
 STACKS_STARTUP_S = 1.0
 """py-spy reads the symbols of all libraries before its first sample."""
 
@@ -53,6 +59,7 @@ class Turns:
         self._stacks = request.stacks and phase == INTERLEAVED
         self._step_s: dict[Arm, list[float]] = {arm: [] for arm in arms}
         self._began_s = 0.0
+        self._random = random.Random(SEED)
 
     def take(self) -> tuple[Arm | None, bool]:
         """Take all turns.
@@ -110,8 +117,14 @@ class Turns:
         return is_clear(before, after) or (number >= self._request.turns and not is_undecided(before, after))
 
     def _next_steps(self) -> int:
+        """Steps of the next turn: as many as its time holds, and a random few more.
+
+        The first step of a turn is not compared. In epochs of as many steps as a turn has, that would be the
+        same step of each of them, and what it costs would not be seen.
+        """
         control = self._step_s[self._arms[0]][-ROUNDS_AVERAGED:]
-        return max(MIN_TURN_STEPS, round(self._request.turn_s / fmean(control)))
+        steps = max(MIN_TURN_STEPS, round(self._request.turn_s / fmean(control)))
+        return steps + self._random.randint(0, max(MIN_JITTER_STEPS, round(JITTER_RATIO * steps)))
 
     def _spent_s(self) -> float:
         return time.monotonic() - self._began_s

@@ -9,8 +9,9 @@ relative steps of both runs, after a warm-up:
 - steps in which something was compiled are left out of both, unless the resumed run compiles again and
   again (``RECURRING_COMPILES`` more than the control's process in its whole life): a process compiles
   when it first meets a shape, the control has that behind it, and this is no cost of every step;
-- of interleaved turns, the first steps are left out that were fed by what loader workers had
-  prefetched before the pause, at most a third of the turn.
+- of interleaved turns, the first step is left out, which finds the CPU's caches cold after the pause (it
+  took up to 2.1 times as long as the others, and not equally long in both runs), and so are all that were
+  fed by what loader workers had prefetched before the pause: at most a third of the turn.
 
 Where the control's script ended soon after its save, its steps before the save stand in for it.
 """
@@ -33,6 +34,8 @@ MIN_COMMON_STEPS = 20
 """Interleaved arms are compared on the same relative steps where so many are common to both ..."""
 MIN_COMMON_SHARE = 0.5
 """... and these are at least half of what the resumed run has; else on all steps of their turns."""
+COLD_STEPS = 1
+"""First steps of an interleaved turn that are slower for the pause before it."""
 INTERLEAVED = "interleaved"
 ALONE = "alone"
 
@@ -145,6 +148,12 @@ def step_turns(run: RunRecord, rank: RankRecord, phase: str) -> tuple[tuple[int,
     )
 
 
+def after_pause(turn: Sequence[int], rank: RankRecord) -> tuple[int, ...]:
+    """The steps of an interleaved turn that the pause before it has not made slower or faster."""
+    ahead = max(COLD_STEPS, prefetched_batches(rank))
+    return tuple(turn[min(ahead, len(turn) // 3) :])
+
+
 def _control(run: RunRecord, rank: RankRecord, notes: dict[str, str]) -> _Source:
     source = _source(run, rank)
     if source.length >= MIN_CONTROL_STEPS or source.origin < MIN_CONTROL_STEPS:
@@ -179,9 +188,10 @@ def _in_phase(source: _Source, phase: str | None) -> list[int]:
     first = WARM_UP_STEPS if phase == ALONE else source.origin + warm_up_steps(source.length)
     if phase is None:
         return list(range(first, source.end))
-    ahead = 0 if phase == ALONE else prefetched_batches(source.rank)
     turns = step_turns(source.run, source.rank, phase)
-    kept = [i for turn in turns for i in turn[min(ahead, len(turn) // 3) :]]
+    if phase != ALONE:
+        turns = tuple(after_pause(turn, source.rank) for turn in turns)
+    kept = [i for turn in turns for i in turn]
     return [i for i in kept if first <= i < source.end]
 
 

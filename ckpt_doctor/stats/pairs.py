@@ -11,6 +11,12 @@ a random effects meta-regression with a single covariate*; Röver, Knapp & Fried
 studies*). All pairs weigh alike: processes differ by more than what the steps of a pair leave open, and then
 no other weights are much better.
 
+How far pairs of a ratio stray is a variance of few numbers, which three that agree by chance would make far
+too small. So it leans on what is known of pairs beforehand: their effect floor is three standard deviations
+of what pairs of identical code read, and counts as much as ``USUAL_FREEDOM`` more pairs would (Smyth 2004,
+*Linear models and empirical Bayes methods for assessing differential expression in microarray experiments*:
+the moderated t-statistic).
+
 What the steps leave open together is put together of standard errors, not of the pairs' intervals: each of
 these is as wide as few turns make it, while all pairs have many (Welch 1947, *The generalization of
 'Student's' problem when several different population variances are involved*, with the degrees of freedom of
@@ -42,6 +48,13 @@ from ckpt_doctor.stats.shapes import classify
 MIN_EFFECT_RATIO = 1.02
 """Less is called no slowdown, however many pairs agree: what all resumed processes have in common beside the
 resume (they start second, their turns come second, the agent counts a load) may cost them as much."""
+FLOOR_CONFIDENCE = 0.99
+"""How surely a mean above the floor is none of identical code. Of 95 % intervals one in forty lies above what
+is true, and that would be one false alarm in forty."""
+FLOOR_DEVIATIONS = 3.0
+"""So many standard deviations of identical code's pairs make the effect floor of one pair."""
+USUAL_FREEDOM = 3
+"""As many degrees of freedom has what is known of the spread before any pair is measured."""
 
 
 def over_pairs(first: Comparison, others: Sequence[Comparison]) -> Comparison:
@@ -57,8 +70,8 @@ def over_pairs(first: Comparison, others: Sequence[Comparison]) -> Comparison:
     if not others:
         return first
     every = (first, *others)
-    ratio = mean_ratio([each.ratio for each in every])
-    floor = floor_over_pairs([each.effect_floor_ratio for each in every])
+    ratios, floors = [each.ratio for each in every], [each.effect_floor_ratio for each in every]
+    ratio, floor = mean_ratio(ratios, floors), floor_over_pairs(ratios, floors)
     before_s = fmean(each.before.step_s for each in every)
     after_s = before_s * fmean(each.after.step_s / each.before.step_s for each in every)
     return replace(
@@ -75,43 +88,61 @@ def over_pairs(first: Comparison, others: Sequence[Comparison]) -> Comparison:
     )
 
 
-def mean_ratio(ratios: Sequence[Interval]) -> Interval:
-    """The mean of one ratio a pair, with its interval over the pairs; of one pair, that pair's own."""
+def mean_ratio(ratios: Sequence[Interval], floors: Sequence[float]) -> Interval:
+    """The mean of one ratio a pair, with its interval over the pairs; of one pair, that pair's own.
+
+    Args:
+        ratios: Those of the pairs.
+        floors: The effect floor of each pair.
+    """
     if len(ratios) == 1:
         return ratios[0]
     logs = [Interval(math.log(r.value), math.log(r.low), math.log(r.high), r.freedom) for r in ratios]
-    mean = mean_over_pairs(logs)
+    mean = mean_over_pairs(logs, usual_spread=_usual_spread(floors))
     return Interval(math.exp(mean.value), math.exp(mean.low), math.exp(mean.high))
 
 
-def mean_over_pairs(values: Sequence[Interval]) -> Interval:
-    """The mean of one number a pair, with its interval over the pairs; of one pair, that pair's own."""
+def mean_over_pairs(values: Sequence[Interval], *, usual_spread: float | None = None) -> Interval:
+    """The mean of one number a pair, with its interval over the pairs; of one pair, that pair's own.
+
+    Args:
+        values: Those of the pairs.
+        usual_spread: Standard deviation of such numbers, where it is known beforehand.
+    """
     if len(values) == 1:
         return values[0]
     mean = fmean(each.value for each in values)
-    between = _reach([each.value for each in values])
+    between = _reach([each.value for each in values], usual_spread)
     freedoms = [each.freedom for each in values]
     below = max(between, _left_open([each.value - each.low for each in values], freedoms))
     above = max(between, _left_open([each.high - each.value for each in values], freedoms))
     return Interval(mean, mean - below, mean + above)
 
 
-def floor_over_pairs(floors: Sequence[float]) -> float:
+def floor_over_pairs(ratios: Sequence[Interval], floors: Sequence[float]) -> float:
     """The smallest mean over pairs that is called a slowdown when nothing but the clock speaks for it.
 
-    Each floor is what one pair of identical code may read by chance. Pairs stray each for itself, so their
-    mean strays less, by the root of their number. The interval alone would not do: one in forty of 95 %
-    intervals lies above what is true, and that is one false alarm in forty.
+    Each pair's own floor is what one pair of identical code may read by chance. Pairs stray each for itself,
+    so their mean strays less: the more pairs there are, and the better they agree, the smaller the floor.
 
     Args:
-        floors: Those of the pairs; of fewer than ``SPREAD_PAIRS`` the highest one holds.
+        ratios: Those of the pairs.
+        floors: The effect floor of each; of fewer than ``SPREAD_PAIRS`` the highest one holds.
     """
+    highest = max(floors)
     if len(floors) < SPREAD_PAIRS:
-        return max(floors)
-    return max(MIN_EFFECT_RATIO, 1.0 + _together([floor - 1.0 for floor in floors]))
+        return highest
+    error, freedom = _error([math.log(ratio.value) for ratio in ratios], _usual_spread(floors))
+    chance = math.exp(_quantile(freedom, FLOOR_CONFIDENCE) * error)
+    return min(highest, max(MIN_EFFECT_RATIO, chance))
 
 
-def _reach(values: Sequence[float]) -> float:
+def _usual_spread(floors: Sequence[float]) -> float:
+    """Standard deviation of what pairs of identical code with such effect floors read, as logarithms."""
+    return fmean(math.log(floor) for floor in floors) / FLOOR_DEVIATIONS
+
+
+def _reach(values: Sequence[float], usual_spread: float | None) -> float:
     """How far from their mean the true one may lie, as far as the pairs differ from each other.
 
     Student's quantile of two values is so large that it would say nothing: of them, half their distance is
@@ -119,7 +150,17 @@ def _reach(values: Sequence[float]) -> float:
     """
     if len(values) < SPREAD_PAIRS:
         return (max(values) - min(values)) / 2.0
-    return _quantile(len(values) - 1) * stdev(values) / math.sqrt(len(values))
+    error, freedom = _error(values, usual_spread)
+    return _quantile(freedom) * error
+
+
+def _error(values: Sequence[float], usual_spread: float | None) -> tuple[float, int]:
+    """The standard error of the pairs' mean, and its degrees of freedom."""
+    own = len(values) - 1
+    usual = 0 if usual_spread is None else USUAL_FREEDOM
+    squares = own * stdev(values) ** 2 + usual * (usual_spread or 0.0) ** 2
+    freedom = own + usual
+    return math.sqrt(squares / freedom / len(values)), freedom
 
 
 def _left_open(reaches: Sequence[float], freedoms: Sequence[int | None]) -> float:
@@ -132,9 +173,9 @@ def _left_open(reaches: Sequence[float], freedoms: Sequence[int | None]) -> floa
     return _quantile(freedom) * _together(errors)
 
 
-def _quantile(freedom: int | None) -> float:
+def _quantile(freedom: int | None, confidence: float = CONFIDENCE) -> float:
     """How many standard errors an interval reaches."""
-    upper = (1.0 + CONFIDENCE) / 2.0
+    upper = (1.0 + confidence) / 2.0
     return NormalDist().inv_cdf(upper) if freedom is None else student_quantile(upper, freedom)
 
 

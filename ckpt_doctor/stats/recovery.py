@@ -18,9 +18,8 @@ from collections.abc import Callable, Sequence
 from ckpt_doctor.facts.comparison import Comparison, Interval, Shape, Window
 from ckpt_doctor.facts.run import RankRecord, RunRecord
 from ckpt_doctor.facts.treatment import TREATED, UNTREATED, NotTested, Recovery, Trial
-from ckpt_doctor.stats.alignment import step_turns
+from ckpt_doctor.stats.alignment import after_pause, step_turns
 from ckpt_doctor.stats.comparison import compare_runs
-from ckpt_doctor.stats.fingerprints import prefetched_batches
 from ckpt_doctor.stats.intervals import resample_rounds
 
 START_NOISE_RATIO = 1.5
@@ -142,12 +141,11 @@ def _rounds(windows: Sequence[Window], phase: str) -> Rounds:
 
 
 def _turns(window: Window, phase: str) -> list[list[float]]:
-    """Step times by turn; the first steps of a turn were fed before it began."""
-    ahead = prefetched_batches(window.rank)
+    """Step times by turn, without the first steps after each pause."""
     return [
         [
             window.rank.steps.step_s(i)
-            for i in turn[min(ahead, len(turn) // 3) :]
+            for i in after_pause(turn, window.rank)
             if window.first <= i < window.last
         ]
         for turn in step_turns(window.run, window.rank, phase)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ckpt_doctor.errors import RecordingError
-from ckpt_doctor.stats.alignment import align, warm_up_steps
+from ckpt_doctor.stats.alignment import after_pause, align, warm_up_steps
 from tests.builders import control, event, make_run, resumed
 
 
@@ -21,13 +21,13 @@ def test_both_windows_hold_the_same_relative_steps() -> None:
 
 
 def test_only_interleaved_turns_are_compared_where_there_are_any() -> None:
-    """The control's block alone is left out, and each turn keeps its own steps."""
+    """The control's block alone is left out, and each turn keeps its own steps but the first."""
     before = make_run([1.0] * 200, origin=40, turn_steps=20, alone_turns=4)
     after = make_run([1.0] * 160, arm="after", turn_steps=20, alone_turns=2)
     alignment = align(before, after, (0, 0))
     assert alignment.paired
     assert min(alignment.before.chosen) >= 80
-    assert [len(turn) for turn in alignment.after.by_turn] == [20] * 6
+    assert [len(turn) for turn in alignment.after.by_turn] == [19] * 6
 
 
 def test_each_phase_has_its_own_turns() -> None:
@@ -39,9 +39,27 @@ def test_each_phase_has_its_own_turns() -> None:
     after = replace(after, turns=(*after.turns[:5], *(replace(t, phase=later) for t in after.turns[5:])))
     first, second = align(before, after, (0, 0)), align(before, after, (0, 0), phase=later)
     assert (first.before.last, first.after.last) == (140, 100)
-    assert (second.before.first, second.after.first) == (140, 100)
+    assert (second.before.first, second.after.first) == (141, 101)
     assert (len(first.after.by_turn), len(second.after.by_turn)) == (5, 5)
     assert not align(before, after, (0, 0), phase="confirm-CMP305").paired
+
+
+def test_the_first_step_after_a_pause_is_left_out() -> None:
+    """However slow the pause makes it, and in however short a turn, it is no part of what is compared."""
+    for turn_steps in (4, 20):
+        slow = [9.0 if i % turn_steps == 0 else 1.0 for i in range(200)]
+        before = make_run(slow, origin=40, turn_steps=turn_steps)
+        after = make_run([1.0] * 160, arm="after", turn_steps=turn_steps)
+        alignment = align(before, after, (0, 0))
+        assert max(alignment.before.times_s()) == pytest.approx(1.0)
+        assert len(alignment.before.chosen) == len(alignment.after.chosen)
+
+
+def test_a_turn_of_two_steps_keeps_both() -> None:
+    """Of so few none can be spared: at most a third of a turn is left out."""
+    rank = make_run([1.0] * 10).ranks[0]
+    assert after_pause((3, 4), rank) == (3, 4)
+    assert after_pause((3, 4, 5), rank) == (4, 5)
 
 
 def test_steps_fed_by_what_was_prefetched_before_the_pause_are_left_out() -> None:
@@ -67,7 +85,7 @@ def test_arms_with_hardly_any_common_steps_are_compared_on_all_of_their_turns() 
     before = make_run([1.0] * 400, origin=0, turn_steps=40, alone_turns=5)
     after = make_run([4.0] * 100, arm="after", turn_steps=20)
     alignment = align(before, after, (0, 0))
-    assert len(alignment.after.chosen) == 90
+    assert len(alignment.after.chosen) == 86
     assert "different steps" in alignment.notes["steps"]
 
 

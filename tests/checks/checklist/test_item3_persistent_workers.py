@@ -10,7 +10,7 @@ from ckpt_doctor.facts.run import Event
 from tests.builders import RESUMED_STEPS, SAVED_AT, control, event, make_case, make_checklist_case, resumed
 
 FIRST = event("worker_start", 0, 0.1, file="train.py", line=12)
-EACH_EPOCH = range(20, RESUMED_STEPS, 20)
+EACH_EPOCH = range(30, RESUMED_STEPS, 20)
 
 
 def loader(*, persistent: bool, workers: int = 2) -> Event:
