@@ -74,6 +74,10 @@ class Answer:
             return self.exit_code == 0
         return self.exit_code == 1 and self.cause in case.right_codes
 
+    def has_right_side(self, case: ProbeCase) -> bool:
+        """Whether the side is the case's; a cause that is accepted in its place has its own."""
+        return self.side == case.side or self.cause in case.alternatives
+
 
 def cases() -> list[ProbeCase]:
     """All cases, healthy ones first."""

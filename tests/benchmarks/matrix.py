@@ -117,7 +117,7 @@ def _report(rows: Sequence[Row], arguments: argparse.Namespace, spent_s: float) 
     ]
     if faulty:
         first = sum(answer.is_right(case) for case, answer in faulty)
-        side = sum(answer.side == case.side for case, answer in faulty)
+        side = sum(answer.has_right_side(case) for case, answer in faulty)
         lines.append(
             f"Faulty: right first cause {first} of {len(faulty)}, right side {side} of {len(faulty)}."
         )
