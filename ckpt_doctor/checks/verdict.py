@@ -185,8 +185,9 @@ def _reads_too_little(comparison: Comparison) -> bool:
 
 
 def _reads_below(comparison: Comparison, floor_ratio: float) -> bool:
+    """Below 1 by more than a floor, and by more than who starts second may be faster, however many agree."""
     ratio = comparison.ratio
-    return ratio.high < 1.0 and ratio.value <= 1.0 / floor_ratio
+    return ratio.high < 1.0 and ratio.value <= 1.0 / max(floor_ratio, floors.SAME_RATIO)
 
 
 def doubt_of(comparison: Comparison, findings: Sequence[Finding]) -> str | None:

@@ -61,6 +61,15 @@ def test_faster_is_said_too() -> None:
     assert (verdict.status, verdict.side, verdict.cause) == (Status.FASTER, Side.NONE, None)
 
 
+def test_a_little_faster_is_as_fast_as_before() -> None:
+    """Who starts second may read 2 % less, in every pair: no number of them makes that faster."""
+    pairs = (PairRatio("b", "a", Interval(0.97, 0.95, 0.99)),) * 8
+    for value, told in ((0.97, Status.SAME), (0.90, Status.FASTER)):
+        ratio = Interval(value, value - 0.01, value + 0.01)
+        found = comparison(pairs=pairs, ratio=ratio, effect_floor_ratio=1.02)
+        assert decide(Case(comparison=found), []).status is told
+
+
 def test_faster_on_a_busy_machine_is_no_answer() -> None:
     """What makes identical code look faster hides a slowdown as well; more pairs may tell."""
     busy: dict[str, Any] = {"other_cpu_ratio": 0.7, "sampled": {"run_queue_s": 0.003}}
