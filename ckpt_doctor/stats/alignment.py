@@ -191,8 +191,7 @@ def _in_phase(source: _Source, phase: str | None) -> list[int]:
     turns = step_turns(source.run, source.rank, phase)
     if phase != ALONE:
         turns = tuple(after_pause(turn, source.rank) for turn in turns)
-    kept = [i for turn in turns for i in turn]
-    return [i for i in kept if first <= i < source.end]
+    return [i for turn in turns for i in turn if first <= i < source.end]
 
 
 def _common(one: _Source, two: _Source, lists: list[list[int]], notes: dict[str, str]) -> list[list[int]]:

@@ -156,10 +156,11 @@ def _reach(values: Sequence[float], usual_spread: float | None) -> float:
 
 def _error(values: Sequence[float], usual_spread: float | None) -> tuple[float, int]:
     """The standard error of the pairs' mean, and its degrees of freedom."""
-    own = len(values) - 1
-    usual = 0 if usual_spread is None else USUAL_FREEDOM
-    squares = own * stdev(values) ** 2 + usual * (usual_spread or 0.0) ** 2
-    freedom = own + usual
+    freedom = len(values) - 1
+    squares = freedom * stdev(values) ** 2
+    if usual_spread is not None:
+        freedom += USUAL_FREEDOM
+        squares += USUAL_FREEDOM * usual_spread**2
     return math.sqrt(squares / freedom / len(values)), freedom
 
 
