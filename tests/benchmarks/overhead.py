@@ -12,7 +12,8 @@ without them, in turns of a third of a second, since their sampler has to be sto
 itself is printed too.
 
 Two kinds of model: one wide layer, which goes through much memory in every step and leaves nothing of the
-agent's in the caches, and many small layers, as a script has that is held up by Python.
+agent's in the caches, and many small layers, as a script has that is held up by Python. Streamed data (a data
+set that is iterated; one wide layer) have no indices: each batch is identified by what it holds.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ from tests.benchmarks.results import write_section
 SCRIPT = """
 import gc, statistics, sys, time, torch
 from torch.optim import optimizer as optim
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
-width, depth = int(sys.argv[1]), int(sys.argv[2])
+model_name, width, depth = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 torch.manual_seed(0)
 data = TensorDataset(torch.randn(4096, 64), torch.randint(0, 8, (4096,)))
 widths = [64] + [width] * depth
@@ -49,9 +50,16 @@ layers = (layer for sizes in zip(widths, widths[1:]) for layer in (torch.nn.Line
 model = torch.nn.Sequential(*layers, torch.nn.Linear(width, 8))
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
 
+class Stream(IterableDataset):
+    def __iter__(self):
+        return (data[index] for index in torch.randperm(len(data)).tolist())
+
 def batches():
     while True:
-        yield from DataLoader(data, batch_size=32, shuffle=True)
+        if model_name == "streamed data":
+            yield from DataLoader(Stream(), batch_size=32)
+        else:
+            yield from DataLoader(data, batch_size=32, shuffle=True)
 
 def train(feed, steps):
     ends = [time.perf_counter()]
@@ -115,10 +123,12 @@ CASES = (
     ("one layer", 6000, 1),
     ("one layer", 20_000, 1),
     ("many layers", 64, 60),
+    ("streamed data", 20_000, 1),
     ("one layer", 60_000, 1),
+    ("streamed data", 60_000, 1),
     ("one layer", 160_000, 1),
 )
-"""Width and depth of the model."""
+"""What is watched, and width and depth of the model."""
 PROCESSES = 3
 ROUND_S, STACKS_S = 3.0, 0.3
 """What the turns of three kinds take in each round, and then those with and without stacks."""
@@ -161,7 +171,7 @@ def main() -> None:
 
 
 def _row(model: str, width: int, depth: int, rounds: int) -> str:
-    runs = [_watched((width, depth), rounds) for _ in range(PROCESSES)]
+    runs = [_watched((model, width, depth), rounds) for _ in range(PROCESSES)]
     found = [each for _, run in runs for each in run]
     columns = (
         f"{1e3 * fmean(each.plain_median_s for each in found):.2f} ms",
@@ -180,12 +190,12 @@ def _told(values: list[float], form: str) -> str:
     return f"{fmean(values):{form}} ({stdev(values) / math.sqrt(len(values)):{form}})"
 
 
-def _watched(sizes: tuple[int, int], rounds: int) -> tuple[float, list[Round]]:
+def _watched(case: tuple[str, int, int], rounds: int) -> tuple[float, list[Round]]:
     """What the agent says that it takes per step, and the rounds."""
     with tempfile.TemporaryDirectory() as name:
         folder = RecordingWriter(Path(name) / "recording", [], None, {}).path
         child = subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, *map(str, sizes)],
+            [sys.executable, "-c", SCRIPT, *map(str, case)],
             env=with_agent(os.environ, AgentOptions(recording=str(folder), allow_tracing=True)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

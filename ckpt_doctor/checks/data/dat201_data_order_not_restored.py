@@ -7,7 +7,7 @@ wrong: samples are seen twice or never, and pages that the page cache holds are 
 
 How it is measured
 ------------------
-A digest of the sample indices that fed each step (of the first elements of the batch, where there
+A digest of the sample indices that fed each step (of a batch's middle elements, where there
 are no indices) is compared with the control's, batch by batch since the save. An error where indices
 differ, where the resumed run's first data are found elsewhere in the control, or where the model's
 input is made of integers (tokens, which no augmentation changes). A warning where only other batches

@@ -5,26 +5,30 @@ from __future__ import annotations
 import zlib
 from array import array
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from ctypes import c_char, string_at
 from functools import partial
 from types import ModuleType
 from typing import Any
 
-from ckpt_doctor.signals.contract import Recorder, Signal
+from ckpt_doctor.signals.contract import Digest, Recorder, Signal
 
 SIGNALS = (
-    Signal("sample_order", "digest", "data", "CRC-32 of a batch's sample indices, or of its first elements"),
+    Signal("sample_order", "digest", "data", "CRC-32 of a batch's sample indices, or of its middle elements"),
 )
 NEEDS = ("torch.utils.data.dataloader",)
 
-ELEMENTS_HASHED = 16
+ELEMENTS_HASHED, ELEMENTS_FLATTENED = 16, 4096
+"""Of a tensor that is not contiguous: what is hashed, and the most that is copied for it."""
+BYTES_HASHED = 256
+"""Of a contiguous tensor."""
+_Bytes = c_char * BYTES_HASHED
 DRAWN = "_ckpt_doctor_drawn"
 """Attribute of an iterator: what identifies the batches that have been drawn and not given out, in order."""
 
 
 def install(recorder: Recorder, module: ModuleType) -> None:
     """Note what ``_next_index`` draws: the batches arrive in the same order (signals.hooks.data_wait)."""
-    tensor_type = module.torch.Tensor
 
     def make_next_index(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def next_index(iterator: Any) -> Any:
@@ -52,7 +56,7 @@ def install(recorder: Recorder, module: ModuleType) -> None:
     base = module._BaseDataLoaderIter
     recorder.wrap(base, "_next_index", make_next_index)
     recorder.wrap(base, "_reset", make_reset)
-    recorder.identify = partial(_word_of_batch, tensor_type)
+    recorder.identify = partial(_word_of_batch, module.torch)
 
 
 def _are_none(indices: Any) -> bool:
@@ -68,14 +72,46 @@ def _word_of_indices(indices: Any) -> str:
     return f"i:{zlib.crc32(data):08x}"
 
 
-def _word_of_batch(tensor_type: type, batch: Any) -> str | None:
-    """What identifies a batch by the first elements of the first CPU tensor; None where there is none."""
-    tensor = _first_tensor(batch, tensor_type, depth=4)
-    if tensor is None or tensor.device.type != "cpu" or not tensor.numel():
+def _word_of_batch(torch: ModuleType, batch: Any) -> Digest | None:
+    """What identifies a batch by the middle of its first CPU tensor; None where there is none."""
+    tensor = _first_tensor(batch, torch.Tensor, depth=4)
+    if tensor is None or not tensor.is_cpu:
         return None
-    middle = tensor.detach().reshape(-1)
-    start = (middle.numel() // 2) if middle.numel() > 2 * ELEMENTS_HASHED else 0
-    return f"b:{zlib.crc32(repr(middle[start : start + ELEMENTS_HASHED].tolist()).encode()):08x}"
+    contiguous = type(tensor) is torch.Tensor and tensor.layout is torch.strided and tensor.is_contiguous()
+    data = _middle_bytes(tensor) if contiguous else _middle_elements(tensor)
+    return partial(_word_of_bytes, data) if data else None
+
+
+def _middle_bytes(tensor: Any) -> bytes | None:
+    """Some bytes of a contiguous tensor as they lie in memory; None where its storage has been freed.
+
+    After a step nothing of this is in the caches, and an operator of torch takes 20 µs or more there.
+    """
+    size_bytes = tensor.nbytes
+    if tensor.untyped_storage().nbytes() < tensor.storage_offset() * tensor.itemsize + size_bytes:
+        return None
+    address = tensor.data_ptr()
+    if size_bytes < 2 * BYTES_HASHED:
+        return string_at(address, size_bytes)
+    return _Bytes.from_address(address + size_bytes // 2).raw
+
+
+def _middle_elements(tensor: Any) -> bytes | None:
+    """Some elements of any other tensor, as text; None of those that cannot be cut, like sparse ones."""
+    middle = tensor.detach()
+    try:
+        while middle.dim() > 1 and middle.numel() > ELEMENTS_FLATTENED:
+            middle = middle[len(middle) // 2]
+        middle = middle.reshape(-1)
+        start = (middle.numel() // 2) if middle.numel() > 2 * ELEMENTS_HASHED else 0
+        elements = middle[start : start + ELEMENTS_HASHED].tolist()
+    except RuntimeError:
+        return None
+    return repr(elements).encode() if elements else None
+
+
+def _word_of_bytes(data: bytes) -> str:
+    return f"b:{zlib.crc32(data):08x}"
 
 
 def _first_tensor(item: Any, tensor_type: type, depth: int) -> Any:
@@ -83,9 +119,15 @@ def _first_tensor(item: Any, tensor_type: type, depth: int) -> Any:
         return item
     if depth == 0:
         return None
-    children = item.values() if isinstance(item, Mapping) else item if isinstance(item, (list, tuple)) else ()
-    for child in children:
+    for child in _children(item):
         found = _first_tensor(child, tensor_type, depth - 1)
         if found is not None:
             return found
     return None
+
+
+def _children(item: Any) -> Iterable[Any]:
+    """What a batch is made of: the types that are known come first, asking an abstract one takes long."""
+    if isinstance(item, (list, tuple)):
+        return item
+    return item.values() if isinstance(item, (dict, Mapping)) else ()

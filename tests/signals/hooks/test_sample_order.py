@@ -37,6 +37,33 @@ for x in DataLoader(Stream(), batch_size=4, num_workers={workers}):
 """
 )
 
+KINDS = (
+    LOOP
+    + """
+whole = torch.arange({first}, {first} + 6000.0)
+freed = torch.ones(100)
+freed.untyped_storage().resize_(0)
+kinds = [
+    whole[:3],
+    whole[3:].bfloat16(),
+    dict(text="no tensor", nested=[(whole.reshape(60, 100) + 1,)]),
+    whole[:12].reshape(3, 4).t(),
+    whole.reshape(2, 3, 10, 100).to(memory_format=torch.channels_last),
+    whole.reshape(60, 100).t(),
+    torch.nn.Parameter(whole + 2),
+    whole[:0],
+    whole[:12].reshape(3, 4).to_sparse(),
+    freed,
+    "no tensor",
+]
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter(kinds)
+for x in DataLoader(Stream(), batch_size=None, collate_fn=lambda batch: batch):
+    update(torch.ones(1, 8))
+"""
+)
+
 REPLAY = (
     LOOP
     + """
@@ -157,6 +184,14 @@ def test_streams(train: Train, workers: int) -> None:
     assert digests(recorded) == digests(train(STREAM.format(first=0, workers=1 - workers)))
     shifted = digests(train(STREAM.format(first=4, workers=0)))
     assert shifted[:5] == digests(recorded)[1:]
+
+
+def test_batches_of_all_kinds(train: Train) -> None:
+    """A batch is told by what it holds however it lies in memory; what holds nothing is not told."""
+    found, other = digests(train(KINDS.format(first=0))), digests(train(KINDS.format(first=1)))
+    assert found == digests(train(KINDS.format(first="0 ")))
+    assert found[7:] == other[7:] == [None] * 4
+    assert len({*found[:7], *other[:7]} - {None}) == 14
 
 
 def test_many_batches_in_one_step(train: Train) -> None:
