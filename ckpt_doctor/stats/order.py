@@ -2,13 +2,16 @@
 
 The batches of both runs are laid side by side in the order in which they were drawn, whatever steps
 they belong to: loaders that fetch a batch ahead draw two in their first step, and skipping by replay
-draws hundreds there. So the first step since the resume is left out.
+draws hundreds there. So the first step since the resume is left out. What either run drew in steps that
+had more batches than they trained on (an evaluation, a replay) is left out of both: it may come more often
+in one of them, and says nothing about the order of the training data.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ckpt_doctor.facts import untrained
 from ckpt_doctor.facts.comparison import OrderCheck
 from ckpt_doctor.facts.run import RankRecord, StepSeries
 
@@ -38,7 +41,11 @@ def check_order(
     source = one.digest_source if one.digest_source == two.digest_source else None
     if source is None or replaced:
         return OrderCheck(None, 0, None, None, source)
-    control, resumed = _batches(one, origin), _batches(two, after_origin)
+    beside = _beside_training(one, origin) | _beside_training(two, after_origin)
+    control, resumed = (
+        [batch for batch in _batches(steps, first) if batch[1] not in beside]
+        for steps, first in ((one, origin), (two, after_origin))
+    )
     start = next((i for i, (step, _) in enumerate(control) if step >= 1), len(control))
     seen = [batch for batch in resumed if batch[0] >= 1]
     pairs = list(zip(control[start:], seen, strict=False))
@@ -55,6 +62,16 @@ def check_order(
 def _batches(steps: StepSeries, origin: int) -> list[Batch]:
     """All batches of a run with a digest, in order."""
     return [(i - origin, digest) for i, text in enumerate(steps.digests) for digest in (text or "").split()]
+
+
+def _beside_training(steps: StepSeries, origin: int) -> set[str]:
+    """What was drawn, since the step after relative step 0, in steps that did not train on all of it."""
+    later = range(origin + 1, len(steps))
+    usual = untrained.usual(steps, later)
+    if usual is None:
+        return set()
+    rich = [i for i, batches in untrained.batches(steps, later, usual).items() if batches >= 1]
+    return {digest for i in rich for digest in (steps.digests[i] or "").split()}
 
 
 def _find(control: Sequence[Batch], resumed: Sequence[Batch], origin: int) -> int | None:

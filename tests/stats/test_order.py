@@ -15,9 +15,17 @@ def _check(
     origin: int,
     kinds: tuple[str, str] = ("indices", "indices"),
 ) -> OrderCheck:
-    one = make_run([1.0] * len(before), digests=before, digest_source=kinds[0]).ranks[0]
-    two = make_run([1.0] * len(after), digests=after, digest_source=kinds[1]).ranks[0]
-    return check_order(one, origin, two, 0, replaced=False)
+    runs = [
+        make_run([1.0] * len(told), digests=told, digest_source=kind, counters=_counters(told)).ranks[0]
+        for told, kind in zip((before, after), kinds, strict=True)
+    ]
+    return check_order(runs[0], origin, runs[1], 0, replaced=False)
+
+
+def _counters(digests: Sequence[str | None]) -> dict[str, list[float]]:
+    """A digest a batch, and a backward pass in each step."""
+    batches = [float(len((text or "").split())) for text in digests]
+    return {"batches": batches, "backwards": [1.0] * len(batches)}
 
 
 CONTROL = [f"{i:04d}" for i in range(50)]
@@ -73,6 +81,21 @@ def test_micro_batches_are_compared_one_by_one() -> None:
     assert _check(control, control[20:], 20).restored is True
     swapped = [f"b{i} a{i}" for i in range(20, 30)]
     assert _check(control, swapped, 20).restored is False
+
+
+def test_batches_that_are_evaluated_on_are_no_other_order() -> None:
+    """The resumed run evaluates every fifth step, the control never; both train on the same."""
+    resumed = [f"v1 v2 v3 {text}" if i % 5 == 2 else text for i, text in enumerate(CONTROL[20:40])]
+    order = _check(CONTROL, resumed, 20)
+    assert (order.restored, order.compared_steps) == (True, 15)
+    other = [f"v1 v2 v3 x{i}" if i % 5 == 2 else f"x{i}" for i in range(20)]
+    assert _check(CONTROL, other, 20).restored is False
+
+
+def test_runs_that_evaluate_in_every_step_are_compared_whole() -> None:
+    """Nothing says which of a step's batches were trained on, and both drew the same."""
+    evaluated = [f"v1 {text}" for text in CONTROL]
+    assert _check(evaluated, evaluated[20:40], 20).restored is True
 
 
 def test_indices_and_batches_are_not_compared_with_each_other() -> None:

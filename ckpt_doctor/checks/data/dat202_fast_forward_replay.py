@@ -10,8 +10,9 @@ How it is measured
 ------------------
 Batches drawn before the first step ended, against what a fresh start of the same script drew; an
 error from ``REPLAYED_BATCHES`` on. Their seconds are the first step's data wait, in proportion. In
-the window: batches per step rose (``LASTING_RATIO``) while backward passes per step did not. Batches
-are counted as they reach the training loop, so what workers prefetch is no replay.
+the window: batches per step rose (``LASTING_RATIO``) while backward passes per step did not, and the
+model was not run on them (else WRK504). Batches are counted as they reach the training loop, so what
+workers prefetch is no replay.
 
 How to fix it
 -------------
@@ -27,7 +28,7 @@ processes is not counted; it shows as a long wait for the first batch.
 from __future__ import annotations
 
 from ckpt_doctor import units
-from ckpt_doctor.checks import blame, loading
+from ckpt_doctor.checks import blame, evaluating, loading
 from ckpt_doctor.facts.comparison import Comparison, Shape
 from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Evidence, Found, Severity, Side
 
@@ -96,6 +97,8 @@ def _lasting(comparison: Comparison) -> Found | None:
     if batches is None or batches < LASTING_RATIO or (backwards or 1.0) > SAME_RATIO:
         return None
     if not blame.is_slower(comparison, proven=True) or not blame.grew(comparison, ("data_wait",)):
+        return None
+    if evaluating.more(comparison) is not None:
         return None
     cost_s = loading.wait_s(comparison)
     return Found(

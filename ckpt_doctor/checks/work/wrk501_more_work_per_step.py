@@ -11,7 +11,7 @@ How it is measured
 Elements, backward passes or optimizer updates per step rose by ``WORK_RATIO``, and the parts of the
 step that do this work grew. Where no loader counts elements, those of the model's input stand for
 them. The cost is what that factor would add to these parts, at most what they grew by. Batches that
-are drawn without training on them are DAT202.
+are drawn without training on them are DAT202, or WRK504 where the model is run on them.
 
 How to fix it
 -------------
@@ -27,7 +27,7 @@ grow, and nothing is reported.
 from __future__ import annotations
 
 from ckpt_doctor import units
-from ckpt_doctor.checks import blame
+from ckpt_doctor.checks import blame, evaluating
 from ckpt_doctor.facts.comparison import Comparison, CounterDelta
 from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Found, Severity, Side
 
@@ -42,6 +42,7 @@ COUNTERS = (
     ("multiply_adds", BATCH_PARTS),
     ("optimizer_steps", UPDATE_PARTS),
 )
+EVALUATED = ("elements", "input_elements", "multiply_adds")
 
 
 NEEDS = ()
@@ -57,7 +58,7 @@ def find(case: Case) -> Found | CannotTell | None:
     if all(factor is None for factor in known):
         return CannotTell(blame.why_unknown(comparison, "elements", "backwards"))
     more = [(n, f, parts) for (n, parts), f in zip(COUNTERS, known, strict=True) if f and f >= WORK_RATIO]
-    more = [row for row in more if not _replayed(comparison, row[0])]
+    more = [row for row in more if not _is_untrained(comparison, row[0])]
     if not more or not blame.is_slower(comparison, proven=True):
         return None
     cost_s = _cost_s(comparison, [(factor, parts) for _, factor, parts in more])
@@ -80,16 +81,15 @@ def find(case: Case) -> Found | CannotTell | None:
     )
 
 
-def _replayed(comparison: Comparison, name: str) -> bool:
-    """Whether elements rose only because batches are drawn that nothing is trained on."""
+def _is_untrained(comparison: Comparison, name: str) -> bool:
+    """Whether data rose only for batches that nothing is trained on: thrown away, or evaluated on."""
     batches = blame.factor(comparison.counter("batches"))
     backwards = blame.factor(comparison.counter("backwards"))
-    return (
-        name == "elements"
-        and (batches or 1.0) >= WORK_RATIO
-        and backwards is not None
-        and backwards < WORK_RATIO
-    )
+    if backwards is None or backwards >= WORK_RATIO:
+        return False
+    if name in EVALUATED and evaluating.more(comparison) is not None:
+        return True
+    return name == "elements" and (batches or 1.0) >= WORK_RATIO
 
 
 def _cost_s(comparison: Comparison, work: list[tuple[float, tuple[str, ...]]]) -> float:
