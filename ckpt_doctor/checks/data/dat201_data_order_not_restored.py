@@ -9,7 +9,9 @@ How it is measured
 ------------------
 A digest of the sample indices that fed each step (of a batch's middle elements, where there
 are no indices) is compared with the control's, batch by batch since the save; what was drawn in steps
-that also evaluated on batches is X is made of integers (tokens, which no augmentation changes). A warning where only other batches
+that had more batches than they trained on (an evaluation, a replay) is left out of both. An error where
+indices differ, where the resumed run's first data are found elsewhere in the control, or where the model's
+input is made of integers (tokens, which no augmentation changes). A warning where only other batches
 can be compared and they are found nowhere, or where the data are off by at most
 ``SMALL_SHIFT_STEPS``. What the checkpoint lacks of the sampler's state is told with it. Where the loader
 makes larger batches than before, which is found as more work (WRK501), none can equal the control's, and
