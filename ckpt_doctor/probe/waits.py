@@ -16,6 +16,10 @@ UNCHANGED_S = 0.5
 """A file that matches ``--checkpoint-path`` is whole once it has not changed for so long; by then a thread
 has moved what it saved to where it belongs."""
 
+NO_OPTIMIZER = (
+    "steps are counted at torch.optim.Optimizer.step, so updates without such an optimizer are not seen"
+)
+
 
 class Waits:
     """Waits as long as the request allows."""
@@ -37,12 +41,13 @@ class Waits:
         if ended is None:
             raise ScriptError(
                 f"the {arm.called} run took no optimizer step within {timeout_s:.0f} s",
-                hint="a longer --first-step-timeout, if it is only slow to start",
+                hint=f"a longer --first-step-timeout, if it is only slow to start; {NO_OPTIMIZER}",
                 tail=arm.tail(),
             )
         if ended.error is not None:
             raise ScriptError(f"the {arm.called} run could not be started: {ended.error}")
-        hint = None if arm.called == "fresh" else f"the command was: {shlex.join(arm.command)}"
+        fresh = NO_OPTIMIZER if ended.exit_code == 0 else None
+        hint = fresh if arm.called == "fresh" else f"the command was: {shlex.join(arm.command)}"
         raise ScriptError(
             f"the {arm.called} run ended {ended.how} before its first optimizer step",
             hint=hint,

@@ -166,6 +166,15 @@ def test_a_script_that_exits_at_once(probe: Probe) -> None:
     error = refusal(probe, ScriptError, "--fault", "exit")
     assert str(error) == "the fresh run ended with exit code 7 before its first optimizer step"
     assert error.tail == ("begins", "it cannot go on")
+    assert error.hint is None
+
+
+def test_a_script_that_ends_well_without_a_step(probe: Probe) -> None:
+    """It is told what counts as one: parameters may have been updated without an optimizer of torch."""
+    error = refusal(probe, ScriptError, "--steps", "0")
+    assert str(error) == "the fresh run ended with exit code 0 before its first optimizer step"
+    assert error.hint is not None
+    assert "Optimizer.step" in error.hint
 
 
 def test_a_command_that_is_not_there(folder: Path, nothing_left: None) -> None:
