@@ -28,9 +28,9 @@ forward pass takes about a third."""
 class Evaluating:
     """What more evaluation the resumed run has, per step."""
 
-    steps_before: int
+    steps_before: frozenset[int]
     """Steps of the control's window in which batches were evaluated."""
-    steps_after: int
+    steps_after: frozenset[int]
     batches_before: float
     """Batches per step that no backward pass followed."""
     batches_after: float
@@ -42,7 +42,7 @@ class Evaluating:
 
 @dataclass(frozen=True)
 class _Evaluated:
-    steps: int
+    steps: frozenset[int]
     batches: float
     outside_s: float
     waiting_s: float
@@ -78,8 +78,8 @@ def more(comparison: Comparison) -> Evaluating | None:
 
 def _evaluates_more(before: _Evaluated, after: _Evaluated) -> bool:
     """Whether evaluations come more often, or each has more batches."""
-    often = after.steps >= before.steps + STEPS
-    each = [run.batches / run.steps if run.steps >= STEPS else None for run in (before, after)]
+    often = len(after.steps) >= len(before.steps) + STEPS
+    each = [run.batches / len(run.steps) if len(run.steps) >= STEPS else None for run in (before, after)]
     longer = each[0] is not None and each[1] is not None and each[1] >= GROWTH_RATIO * each[0]
     return (often or longer) and after.batches >= GROWTH_RATIO * before.batches
 
@@ -108,7 +108,7 @@ def _evaluated(window: Window, extra: dict[int, float], outside_s: float, waitin
         outside_s = median(_outside_s(window, i) for i in trained)
         waiting_s = median(_waiting_s(window, i) for i in trained)
     return _Evaluated(
-        len(extra),
+        frozenset(extra),
         math.fsum(extra.values()) / window.steps,
         math.fsum(_outside_s(window, i) - outside_s for i in extra) / window.steps,
         math.fsum(_waiting_s(window, i) - waiting_s for i in extra) / window.steps,

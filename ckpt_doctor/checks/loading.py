@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from statistics import fmean
 
-from ckpt_doctor.checks import blame, likeness
+from ckpt_doctor.checks import blame, evaluating, likeness
 from ckpt_doctor.facts.comparison import Comparison, FingerprintChange, Window
 from ckpt_doctor.facts.run import Event
 
@@ -42,8 +42,16 @@ def reads_more(comparison: Comparison) -> bool | None:
 
 
 def restarts_workers(comparison: Comparison) -> bool:
-    """Whether the resumed run starts loader workers again and again, more often than the control."""
-    counts = [len(window.events_within("worker_start")) for window in (comparison.before, comparison.after)]
+    """Whether the resumed run starts loader workers again and again, more often than the control.
+
+    What more evaluation starts, is its doing (WRK504).
+    """
+    found = evaluating.more(comparison)
+    evaluated = (found.steps_before, found.steps_after) if found is not None else (frozenset(), frozenset())
+    counts = [
+        sum(event.step not in steps for event in window.events_within("worker_start"))
+        for window, steps in zip((comparison.before, comparison.after), evaluated, strict=True)
+    ]
     rates = [
         count / window.steps
         for count, window in zip(counts, (comparison.before, comparison.after), strict=True)

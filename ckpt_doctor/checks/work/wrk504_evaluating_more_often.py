@@ -52,13 +52,14 @@ def find(case: Case) -> Found | CannotTell | None:
     cost_s = _cost_s(comparison, found)
     if blame.share_ratio(comparison, cost_s) < blame.MIN_SHARE:
         return None
+    counts = len(found.steps_before), len(found.steps_after)
     lines = blame.grown_lines(comparison, LINE_SHARE * cost_s)[:LINES]
     return Found(
         severity=Severity.ERROR,
         side=Side.WORK,
         summary=f"{units.number(found.batches_after)} batches per step were evaluated on "
-        f"(before: {units.number(found.batches_before)}), in {found.steps_after} of {comparison.after.steps} "
-        f"steps (before: {found.steps_before}), which costs {units.per_step(cost_s)}.",
+        f"(before: {units.number(found.batches_before)}), in {counts[1]} of {comparison.after.steps} steps "
+        f"(before: {counts[0]}), which costs {units.per_step(cost_s)}.",
         remedy="Restore the interval between two evaluations, and the limit on their batches, as they were "
         "in the first run.",
         evidence=(

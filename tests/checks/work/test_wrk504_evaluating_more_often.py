@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from tests.builders import (
     PARTS,
     RESUMED_STEPS,
     control,
+    event,
     make_case,
     make_run,
     noisy,
@@ -30,10 +32,11 @@ def _evaluating(
     steps: Collection[int],
     batches: int,
     *,
-    model_s: float = 0.003,
-    wait_s: float = 0.001,
     count: int,
     arm: str,
+    model_s: float = 0.003,
+    wait_s: float = 0.001,
+    starts: bool = False,
 ) -> RunRecord:
     """A run whose steps here and there draw so many batches more, each with a forward pass."""
     extra = [batches if i in steps else 0 for i in range(count)]
@@ -48,17 +51,18 @@ def _evaluating(
             "backwards": 1,
             "optimizer_steps": 1,
         },
+        events=[event("worker_start", i, 0.01, worker=0) for i in steps if starts],
         turn_steps=20,
         values={"threads.intra_op": 1},
     )
 
 
-def _before(steps: Collection[int] = RARELY, batches: int = 10) -> RunRecord:
-    return _evaluating(steps, batches, count=CONTROL_STEPS, arm="before")
+def _before(steps: Collection[int] = RARELY, batches: int = 10, **changes: Any) -> RunRecord:
+    return _evaluating(steps, batches, count=CONTROL_STEPS, arm="before", **changes)
 
 
-def _after(steps: Collection[int] = OFTEN, batches: int = 10, **costs: float) -> RunRecord:
-    return _evaluating(steps, batches, count=RESUMED_STEPS, arm="after", **costs)
+def _after(steps: Collection[int] = OFTEN, batches: int = 10, **changes: Any) -> RunRecord:
+    return _evaluating(steps, batches, count=RESUMED_STEPS, arm="after", **changes)
 
 
 def test_ten_batches_every_ten_steps_are_told_as_evaluation() -> None:
@@ -84,6 +88,13 @@ def test_an_evaluation_in_every_step() -> None:
     """Where no step only trains, those of the control say what that takes."""
     findings, _ = judge(make_case(_before(), _after(range(RESUMED_STEPS), batches=1)))
     assert one(findings, "WRK504").delta_s == pytest.approx(0.004 * (1 - 10 / 200), rel=0.15)
+
+
+def test_workers_that_each_evaluation_starts_are_its_doing() -> None:
+    """The loader of the evaluation has a worker, which lives as long as the evaluation."""
+    findings, _ = judge(make_case(_before(starts=True), _after(starts=True)))
+    assert [f.code for f in findings] == ["WRK504"]
+    assert findings[0].share_ratio == pytest.approx(1.0, abs=0.1)
 
 
 def test_batches_that_the_model_is_not_run_on_are_thrown_away() -> None:
