@@ -25,27 +25,35 @@ forward pass takes about a third."""
 
 
 @dataclass(frozen=True)
-class Evaluating:
-    """What more evaluation the resumed run has, per step."""
+class Evaluated:
+    """What one run evaluates in its window."""
 
-    steps_before: frozenset[int]
-    """Steps of the control's window in which batches were evaluated."""
-    steps_after: frozenset[int]
-    batches_before: float
+    steps: frozenset[int]
+    """Steps in which batches were evaluated."""
+    batches: float
     """Batches per step that no backward pass followed."""
-    batches_after: float
     outside_s: float
-    """Seconds per step that they take outside of the loader, more than before."""
+    """Seconds per step that they take outside of the loader."""
     waiting_s: float
-    """Seconds per step that they take in the loader, more than before."""
+    """Seconds per step that they take in the loader."""
 
 
 @dataclass(frozen=True)
-class _Evaluated:
-    steps: frozenset[int]
-    batches: float
-    outside_s: float
-    waiting_s: float
+class Evaluating:
+    """More evaluation in the resumed run than in the control."""
+
+    before: Evaluated
+    after: Evaluated
+
+    @property
+    def outside_s(self) -> float:
+        """Seconds per step outside of the loader, more than before."""
+        return self.after.outside_s - self.before.outside_s
+
+    @property
+    def waiting_s(self) -> float:
+        """Seconds per step in the loader, more than before."""
+        return self.after.waiting_s - self.before.waiting_s
 
 
 def more(comparison: Comparison) -> Evaluating | None:
@@ -56,27 +64,25 @@ def more(comparison: Comparison) -> Evaluating | None:
     usual = untrained.usual(comparison.before.rank.steps, _steps(comparison.before))
     if usual is None or untrained.usual(comparison.after.rank.steps, _steps(comparison.after)) is None:
         return None
-    extra = _extra(comparison.before, usual)
-    trained = [i for i in _steps(comparison.before) if i not in extra]
-    if not trained:
+    extra = [_extra(window, usual) for window in windows]
+    training = _training_s(comparison.before, extra[0])
+    if training is None:
         return None
-    outside_s = median(_outside_s(comparison.before, i) for i in trained)
-    waiting_s = median(_waiting_s(comparison.before, i) for i in trained)
-    before = _evaluated(comparison.before, extra, outside_s, waiting_s)
-    after = _evaluated(comparison.after, _extra(comparison.after, usual), outside_s, waiting_s)
+    # A run that evaluates in every step has none that only trains: the control's say what that takes.
     found = Evaluating(
-        before.steps,
-        after.steps,
-        before.batches,
-        after.batches,
-        after.outside_s - before.outside_s,
-        after.waiting_s - before.waiting_s,
+        _evaluated(comparison.before, extra[0], training),
+        _evaluated(comparison.after, extra[1], _training_s(comparison.after, extra[1]) or training),
     )
-    model_s = MODEL_RATIO * outside_s * (after.batches - before.batches)
-    return found if _evaluates_more(before, after) and found.outside_s >= model_s else None
+    model_s = MODEL_RATIO * training[0] * (found.after.batches - found.before.batches)
+    return found if _evaluates_more(found.before, found.after) and found.outside_s >= model_s else None
 
 
-def _evaluates_more(before: _Evaluated, after: _Evaluated) -> bool:
+def outside_s(window: Window, step: int) -> float:
+    """Time of a step outside of the loader."""
+    return window.rank.steps.step_s(step) - _waiting_s(window, step)
+
+
+def _evaluates_more(before: Evaluated, after: Evaluated) -> bool:
     """Whether evaluations come more often, or each has more batches."""
     often = len(after.steps) >= len(before.steps) + STEPS
     each = [run.batches / len(run.steps) if len(run.steps) >= STEPS else None for run in (before, after)]
@@ -94,30 +100,21 @@ def _extra(window: Window, usual: untrained.Usual) -> dict[int, float]:
     return {i: batches for i, batches in found.items() if batches >= 1}
 
 
-def _evaluated(window: Window, extra: dict[int, float], outside_s: float, waiting_s: float) -> _Evaluated:
-    """What a run evaluates in its window.
-
-    Args:
-        window: Its steps.
-        extra: Batches that it did not train on, by step.
-        outside_s: What a step that only trains takes outside of the loader, where the run itself has none.
-        waiting_s: What it takes in the loader, likewise.
-    """
+def _training_s(window: Window, extra: dict[int, float]) -> tuple[float, float] | None:
+    """What a step that only trains takes outside of the loader and in it; None where there is none."""
     trained = [i for i in _steps(window) if i not in extra]
-    if trained:
-        outside_s = median(_outside_s(window, i) for i in trained)
-        waiting_s = median(_waiting_s(window, i) for i in trained)
-    return _Evaluated(
+    if not trained:
+        return None
+    return median(outside_s(window, i) for i in trained), median(_waiting_s(window, i) for i in trained)
+
+
+def _evaluated(window: Window, extra: dict[int, float], training_s: tuple[float, float]) -> Evaluated:
+    return Evaluated(
         frozenset(extra),
         math.fsum(extra.values()) / window.steps,
-        math.fsum(_outside_s(window, i) - outside_s for i in extra) / window.steps,
-        math.fsum(_waiting_s(window, i) - waiting_s for i in extra) / window.steps,
+        math.fsum(outside_s(window, i) - training_s[0] for i in extra) / window.steps,
+        math.fsum(_waiting_s(window, i) - training_s[1] for i in extra) / window.steps,
     )
-
-
-def _outside_s(window: Window, step: int) -> float:
-    steps = window.rank.steps
-    return steps.step_s(step) - steps.parts["data_wait"][step]
 
 
 def _waiting_s(window: Window, step: int) -> float:

@@ -47,7 +47,7 @@ def restarts_workers(comparison: Comparison) -> bool:
     What more evaluation starts, is its doing (WRK504).
     """
     found = evaluating.more(comparison)
-    evaluated = (found.steps_before, found.steps_after) if found is not None else (frozenset(), frozenset())
+    evaluated = (found.before.steps, found.after.steps) if found is not None else (frozenset(), frozenset())
     counts = [
         sum(event.step not in steps for event in window.events_within("worker_start"))
         for window, steps in zip((comparison.before, comparison.after), evaluated, strict=True)
@@ -76,8 +76,8 @@ def after_starts_s(comparison: Comparison) -> float:
     near, far = [], []
     for first, following in pairwise([*starts, window.last]):
         middle = (first + following + 1) // 2
-        near += [_busy_s(window, i) for i in range(first, middle)]
-        far += [_busy_s(window, i) for i in range(middle, following)]
+        near += [evaluating.outside_s(window, i) for i in range(first, middle)]
+        far += [evaluating.outside_s(window, i) for i in range(middle, following)]
     if not near or not far:
         return 0.0
     excess_s = (fmean(near) - fmean(far)) * len(near) / (len(near) + len(far))
@@ -173,12 +173,6 @@ def _restart_s(window: Window) -> float:
     steps = {event.step for event in starts}
     first_batches = [e for e in window.events_within("first_batch") if e.step in steps]
     return math.fsum(e.duration_s or 0.0 for e in (*starts, *first_batches)) / window.steps
-
-
-def _busy_s(window: Window, step: int) -> float:
-    """Time of a step outside the loader."""
-    steps = window.rank.steps
-    return steps.step_s(step) - steps.parts["data_wait"][step]
 
 
 def _is_loader(key: str) -> bool:

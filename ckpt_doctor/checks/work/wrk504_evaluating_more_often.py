@@ -28,15 +28,11 @@ away are DAT202.
 from __future__ import annotations
 
 from ckpt_doctor import units
-from ckpt_doctor.checks import blame, evaluating, loading
+from ckpt_doctor.checks import blame, evaluating, leftover, loading
 from ckpt_doctor.facts.comparison import Comparison
 from ckpt_doctor.facts.report import CannotTell, Case, Confidence, Evidence, Found, Severity, Side
 
 PARTS = ("data_wait", "forward", "rest")
-LINE_SHARE = 0.1
-"""The user's lines are named from this part of the cost on."""
-LINES = 3
-"""So many lines are named."""
 
 
 def find(case: Case) -> Found | CannotTell | None:
@@ -52,19 +48,19 @@ def find(case: Case) -> Found | CannotTell | None:
     cost_s = _cost_s(comparison, found)
     if blame.share_ratio(comparison, cost_s) < blame.MIN_SHARE:
         return None
-    counts = len(found.steps_before), len(found.steps_after)
-    lines = blame.grown_lines(comparison, LINE_SHARE * cost_s)[:LINES]
+    counts = len(found.before.steps), len(found.after.steps)
+    lines = leftover.lines(comparison, cost_s)
     return Found(
         severity=Severity.ERROR,
         side=Side.WORK,
-        summary=f"{units.number(found.batches_after)} batches per step were evaluated on "
-        f"(before: {units.number(found.batches_before)}), in {counts[1]} of {comparison.after.steps} steps "
+        summary=f"{units.number(found.after.batches)} batches per step were evaluated on "
+        f"(before: {units.number(found.before.batches)}), in {counts[1]} of {comparison.after.steps} steps "
         f"(before: {counts[0]}), which costs {units.per_step(cost_s)}.",
         remedy="Restore the interval between two evaluations, and the limit on their batches, as they were "
         "in the first run.",
         evidence=(
-            Evidence("batches per step without training, before", found.batches_before, None, "agent"),
-            Evidence("batches per step without training, after", found.batches_after, None, "agent"),
+            Evidence("batches per step without training, before", found.before.batches, None, "agent"),
+            Evidence("batches per step without training, after", found.after.batches, None, "agent"),
             Evidence("time for them outside of the loader grew by", found.outside_s, "s/step", "agent"),
             Evidence("time for them in the loader grew by", found.waiting_s, "s/step", "agent"),
             *blame.line_evidence(lines),
